@@ -1,0 +1,53 @@
+# Two commands matter: `make demo` and `make test`. Each does its own set-up.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OUT    ?= demo
+
+.PHONY: venv dev demo test check check-slow lint types contract lock clean
+
+venv: $(VENV)/.ready
+dev: $(VENV)/.ready-dev
+
+# Dependencies come first, pinned and hashed; the project itself is then laid over them without resolving anything.
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.ready-dev: requirements-dev.lock $(VENV)/.ready
+	$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: venv
+	$(BIN)/memassay demo --out "$(OUT)"
+
+test: dev
+	$(BIN)/python -m pytest
+
+check-slow: dev
+	$(BIN)/python -m pytest -m slow -o timeout=3600
+
+lint: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: dev
+	$(BIN)/mypy
+
+contract: dev
+	$(BIN)/lint-imports
+
+check: lint types contract test
+
+# Needs `uv`; run it after a change of dependencies and commit what it writes.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+	  pyproject.toml requirements-build.in -o requirements.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+	  --group pyproject.toml:dev pyproject.toml requirements-build.in -c requirements.lock -o requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) build dist

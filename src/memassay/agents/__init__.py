@@ -1,0 +1,1 @@
+"""What answers: each agent registers as a plug-in would."""

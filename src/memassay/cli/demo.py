@@ -1,0 +1,77 @@
+"""``memassay demo``: a real result on every suite that has a sample, without a key, a download or a setting."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_NEXT = (
+    "memassay data fetch locomo",
+    "memassay run locomo --memory files,lexical --out runs/first",
+    "memassay memory new my-memory",
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command(
+        help="Build every embedded memory on every built-in sample, score it and write a report. No key needed."
+    )
+    def demo(
+        out: Annotated[Path, typer.Option("--out", "-o", help="Where the demo writes its runs.")] = Path("demo"),
+        json_: Annotated[bool, typer.Option("--json", help="Print the summaries as JSON.")] = False,
+    ) -> None:
+        from memassay.cli.output import print_json, print_summary
+        from memassay.cli.progress import Bar
+        from memassay.core import registry
+        from memassay.reporting import write_reports
+        from memassay.running.pipeline import Place, run_experiment, sections_of
+
+        summaries: dict[str, Any] = {}
+        for suite in suites_with_sample():
+            experiment = demo_experiment(suite)
+            folder = out / suite
+            with Bar() as bar:
+                summary = run_experiment(experiment, Place(out=folder), bar)
+            write_reports(folder, summary, sections_of(summary))
+            summaries[suite] = summary
+            if not json_:
+                print_summary(summary)
+        first = registry.suites.names()[0] if "locomo" not in summaries else "locomo"
+        shutil.copyfile(out / first / "report.html", out / "report.html")
+        if json_:
+            print_json(summaries)
+            return
+        typer.echo(f"\nReport: {out / 'report.html'}")
+        typer.echo("These are sample data, generated: they show that everything works and carry no verdict. Next:")
+        for command in _NEXT:
+            typer.echo(f"  {command}")
+
+
+def suites_with_sample() -> list[str]:
+    """Suites of memassay itself that can generate their own data."""
+    import inspect
+
+    from memassay.core import registry
+
+    return [
+        name
+        for name in registry.suites.names()
+        if registry.suites.source(name).origin == "memassay"
+        and "sample" in inspect.signature(registry.suites.get(name)).parameters
+    ]
+
+
+def demo_experiment(suite: str) -> Any:
+    """Every embedded memory on a suite's sample, with the one comparison that newcomers ask about."""
+    from memassay.core import registry
+    from memassay.running.experiment import experiment_of
+
+    names = [n for n in registry.memories.names() if registry.memories.source(n).origin == "memassay"]
+    return experiment_of(
+        {"suite": suite, "options": {"sample": True}, "memories": {name: {"use": name} for name in names}}
+    )

@@ -1,0 +1,27 @@
+"""Where a command writes: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """A result as JSON on standard output."""
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """A message on standard error."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def print_summary(summary: Mapping[str, Any]) -> None:
+    """The table of a summary on standard output, as wide as the terminal."""
+    from memassay.reporting import print_arms
+
+    print_arms(summary)

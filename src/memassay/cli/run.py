@@ -1,0 +1,231 @@
+"""``memassay run``, ``memassay plan``: an experiment from a suite's name or a file, with flags on top."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from memassay.running.experiment import Experiment
+
+RUN_HELP = """Plan, build, answer, judge and report; resumable.
+
+Repeat the same command to go on where a run stopped. What could change a number is guarded.
+
+    memassay run locomo --memory files,lexical --out runs/first
+
+    memassay run locomo --memory turns=lexical,lexical --set turns.window=1 --out runs/two
+
+    memassay run experiment.toml --out runs/frozen
+"""
+
+Target = Annotated[str, typer.Argument(metavar="SUITE|EXPERIMENT.toml", help="A suite's name, or an experiment file.")]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", "-m", help="Memories, comma-separated: NAME, NAME=MEMORY or ./file.py:Class."),
+]
+Arms = Annotated[list[str] | None, typer.Option("--arm", help="An arm as MEMORY/ACCESS; may be repeated.")]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="A setting, NAME.key=value; may be repeated.")]
+Data = Annotated[Path | None, typer.Option("--data", help="The suite's data file.")]
+Corrections = Annotated[Path | None, typer.Option("--corrections", help="An audit of the gold (locomo).")]
+Documents = Annotated[Path | None, typer.Option("--docs", help="A folder or JSONL of documents (custom).")]
+Questions = Annotated[Path | None, typer.Option("--questions", help="A JSONL of questions (custom).")]
+Sample = Annotated[bool, typer.Option("--sample", help="Use the built-in generated sample instead of a file.")]
+Tokens = Annotated[str | None, typer.Option("--tokens", help="o200k_base (default), cl100k_base or chars4.")]
+Budgets = Annotated[str | None, typer.Option("--budgets", help="Context budgets in tokens, comma-separated.")]
+Cutoffs = Annotated[str | None, typer.Option("--ks", help="Numbers of passages to score at, comma-separated.")]
+Categories = Annotated[str | None, typer.Option("--categories", help="Categories by name or number, comma-separated.")]
+Conversations = Annotated[str | None, typer.Option("--conversations", help="Ids of conversations (scopes).")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="This many tasks in all, over all clusters.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of every random choice of the run.")]
+Builds = Annotated[int | None, typer.Option("--builds", min=1, help="Build replicates of every store.")]
+PrimaryFlag = Annotated[
+    str | None,
+    typer.Option("--primary", help="The one comparison with a verdict: METRIC[@SPLIT]:A>B, as in test/all@4000:A>B."),
+]
+NoControls = Annotated[bool, typer.Option("--no-controls", help="Leave the controls out (never publishable).")]
+Stage = Annotated[str, typer.Option("--stage", help="How far an arm goes; 'retrieval' needs no model.")]
+
+
+def experiment_from(
+    target: Target,
+    stage: Stage = "retrieval",
+    memory: Memory = None,
+    arm: Arms = None,
+    set_: Settings = None,
+    data: Data = None,
+    corrections: Corrections = None,
+    docs: Documents = None,
+    questions: Questions = None,
+    sample: Sample = False,
+    tokens: Tokens = None,
+    budgets: Budgets = None,
+    ks: Cutoffs = None,
+    categories: Categories = None,
+    conversations: Conversations = None,
+    limit: Limit = None,
+    seed: Seed = None,
+    builds: Builds = None,
+    primary: PrimaryFlag = None,
+    no_controls: NoControls = False,
+) -> Experiment:
+    """Merge an experiment file (or a suite's name) with flags; flags win.
+
+    Raises:
+        UsageError: any of it does not fit, in one sentence.
+    """
+    from memassay.core.errors import UsageError
+    from memassay.running.experiment import apply_settings, experiment_of, memory_entries, read_experiment
+
+    tables: dict[str, Any] = read_experiment(Path(target)) if target.endswith(".toml") else {"suite": target}
+    if stage != "retrieval":
+        raise UsageError(f"Unknown stage {stage!r}. The stage 'retrieval' is what this version runs.")
+    entries: dict[str, dict[str, Any]] = dict(tables.get("memories", {}))
+    named = [*([memory] if memory else []), *(arm or [])]
+    if named:
+        given = memory_entries(",".join(named))
+        # A name from the file keeps its table; the flag chooses and orders.
+        entries = {name: entries.get(name, entry) for name, entry in given.items()}
+    apply_settings(entries, set_ or [])
+    options: dict[str, Any] = dict(tables.get("options", {}))
+    for name, path in (("data", data), ("corrections", corrections), ("docs", docs), ("questions", questions)):
+        if path is not None:
+            options[name] = str(path)
+    if sample:
+        options["sample"] = True
+    tables |= {"memories": entries, "options": options}
+    flags: dict[str, Any] = {
+        "tokens": tokens,
+        "budgets": _numbers("--budgets", budgets),
+        "ks": _numbers("--ks", ks),
+        "categories": _words(categories),
+        "scopes": _words(conversations),
+        "limit": limit,
+        "seed": seed,
+        "builds": builds,
+        "primary": _primary(primary),
+        "controls": False if no_controls else None,
+    }
+    tables |= {name: value for name, value in flags.items() if value is not None}
+    return experiment_of(tables)
+
+
+def _words(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(flag: str, text: str | None) -> list[int] | None:
+    from memassay.core.errors import UsageError
+
+    if text is None:
+        return None
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"{flag} {text!r}: give whole numbers, comma-separated, such as 1000,4000.") from error
+
+
+def _primary(text: str | None) -> dict[str, str] | None:
+    from memassay.core.errors import UsageError
+
+    if text is None:
+        return None
+    metric, colon, pair = text.rpartition(":")
+    a, greater, b = pair.partition(">")
+    split, slash, name = metric.partition("/")
+    if not (metric and colon and greater and a and b):
+        raise UsageError(f"--primary {text!r}: write [SPLIT/]METRIC:A>B, for example test/all@4000:lexical>files.")
+    found = {"metric": name if slash else metric, "a": a.strip(), "b": b.strip()}
+    return found | ({"split": split} if slash else {})
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """``i/n`` as two numbers.
+
+    Raises:
+        UsageError: it is not that.
+    """
+    from memassay.core.errors import UsageError
+
+    index, _, of = text.partition("/")
+    if index.isdecimal() and of.isdecimal() and 1 <= int(index) <= int(of):
+        return int(index), int(of)
+    raise UsageError(f"--shard {text!r}: write i/n with i from 1 to n, for example 1/2.")
+
+
+def takes_experiment(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the flags of ``experiment_from``; it gets the finished experiment as ``experiment``."""
+    flags = inspect.signature(experiment_from)
+    own = inspect.signature(command)
+    hints = get_type_hints(experiment_from, globalns=globals(), localns={"Experiment": object}, include_extras=True)
+    hints |= get_type_hints(command, globalns=globals(), localns={"Experiment": object}, include_extras=True)
+
+    @functools.wraps(command)
+    def wrapped(**values: Any) -> None:
+        experiment = experiment_from(**{name: values.pop(name) for name in flags.parameters})
+        command(experiment, **values)
+
+    parameters = [*flags.parameters.values(), *(p for name, p in own.parameters.items() if name != "experiment")]
+    typed = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in parameters]
+    wrapped.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in typed} | {"return": None}
+    del wrapped.__wrapped__  # type: ignore[attr-defined]
+    return wrapped
+
+
+def run(
+    experiment: Experiment,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; runs/SUITE by default.")] = None,
+    stores: Annotated[
+        Path | None, typer.Option("--stores", help="Folder of built stores; beside the run folder.")
+    ] = None,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Cells in flight.")] = 4,
+    shard: Annotated[str, typer.Option("--shard", help="This writer's part, i/n.")] = "1/1",
+    json_: Annotated[bool, typer.Option("--json", help="Print summary.json.")] = False,
+) -> None:
+    from memassay.cli.output import print_json, print_summary, say
+    from memassay.cli.progress import Bar
+    from memassay.reporting import write_reports
+    from memassay.running.pipeline import Place, run_experiment, sections_of
+
+    folder = out or Path("runs") / experiment.suite
+    place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
+    with Bar() as bar:
+        summary = run_experiment(experiment, place, bar)
+    write_reports(folder, summary, sections_of(summary))
+    if json_:
+        print_json(summary)
+        return
+    print_summary(summary)
+    if summary["test_reads"]:
+        say(f"test read {summary['test_reads']} times beside this run")
+    say(f"report: {folder / 'report.html'}")
+
+
+def plan(
+    experiment: Experiment,
+    json_: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
+) -> None:
+    from memassay.cli.output import print_json
+    from memassay.running.estimate import estimate_of
+    from memassay.running.plan import make_plan
+
+    estimate = estimate_of(make_plan(experiment))
+    if json_:
+        print_json(estimate)
+        return
+    for name, value in estimate.items():
+        typer.echo(f"{name:<24} {value}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(help=RUN_HELP)(takes_experiment(run))
+    app.command(help="Show what a run would do and the difference it can detect. Builds and spends nothing.")(
+        takes_experiment(plan)
+    )

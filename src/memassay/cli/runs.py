@@ -1,0 +1,67 @@
+"""``memassay judge``, ``report``, ``ledger``: what is done with runs that exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RunPath = Annotated[Path, typer.Argument(help="The run's folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+
+    @app.command(help="Judge a run again and sum it up, from its folder alone: no store, no data file.")
+    def judge(run: RunPath, json_: Json = False) -> None:
+        from memassay.cli.output import print_json, print_summary
+        from memassay.cli.progress import Bar
+        from memassay.reporting import write_reports
+        from memassay.running.pipeline import rejudge, sections_of
+        from memassay.runs.folder import RunFolder
+
+        folder = RunFolder.existing(run)
+        with Bar() as bar:
+            summary = rejudge(folder, bar)
+        write_reports(run, summary, sections_of(summary))
+        if json_:
+            print_json(summary)
+        else:
+            print_summary(summary)
+
+    @app.command(help="Write summary.md and report.html of a run from its summary.json.")
+    def report(run: RunPath) -> None:
+        from memassay.reporting import write_reports
+        from memassay.running.pipeline import sections_of
+        from memassay.runs.folder import RunFolder
+
+        summary = RunFolder.existing(run).summary()
+        for path in write_reports(run, summary, sections_of(summary)):
+            typer.echo(str(path))
+
+    @app.command(help="Every run under a folder, one line each.")
+    def ledger(
+        folder: Annotated[Path, typer.Argument(help="A folder with runs below it.")] = Path("runs"), json_: Json = False
+    ) -> None:
+        from memassay.cli.output import print_json
+        from memassay.core.errors import DataError
+        from memassay.runs.ledger import ledger as entries
+        from memassay.runs.ledger import test_reads
+
+        if not folder.is_dir():
+            raise DataError(f"There is no folder {str(folder)!r}; give one that has runs below it.")
+        found = list(entries(folder))
+        reads = test_reads(folder)
+        if json_:
+            print_json({"runs": found, "test_reads": reads})
+            return
+        for entry in found:
+            scores = ", ".join(f"{n} {v:.3f}" if v is not None else f"{n} -" for n, v in entry["scores"].items())
+            state = {True: "publishable", False: "not publishable", None: "not summed up"}[entry["publishable"]]
+            typer.echo(f"{entry['run']}  {entry['suite']}  {entry['metric'] or ''}  {scores}  {state}")
+        if not found:
+            typer.echo(f"No run under {folder}.")
+        if reads:
+            typer.echo(f"test read {reads} times")

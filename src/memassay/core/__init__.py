@@ -1,0 +1,1 @@
+"""What everything stands on: types, contracts, errors, the registry, digests, token counting."""

@@ -1,0 +1,159 @@
+"""What a plug-in implements. All Protocols: nothing has to inherit from memassay.
+
+A capability is ``isinstance(store, Retrieves)``, not a flag. Wherever a method is declared ``async`` here, a plain
+method does as well: the runner awaits what is awaitable and moves what is not into a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+from memassay.core.types import (
+    Answer,
+    Corpus,
+    Dossier,
+    Judgement,
+    Passage,
+    Query,
+    Request,
+    Step,
+    StoreRef,
+    Task,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    """What a memory may use while it builds.
+
+    Attributes:
+        seed: seed of every random choice of the build.
+        limit_seconds: the harness ends the build after this long (a memory failure), or None.
+        progress: call it with (done, total) as often as you like.
+        models: named model clients; empty in the key-free tier.
+    """
+
+    seed: int = 0
+    limit_seconds: float | None = None
+    progress: Callable[[int, int], None] = lambda done, total: None
+    models: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Retrieves(Protocol):
+    """A store that answers a query with passages, best first. Safe to call from several threads."""
+
+    def retrieve(self, query: Query) -> Sequence[Passage] | Dossier | Awaitable[Sequence[Passage] | Dossier]: ...
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """A store that holds something open."""
+
+    def close(self) -> Awaitable[None] | None: ...
+
+
+class Memory(Protocol):
+    """A system under test.
+
+    The constructor's keyword arguments are its settings: names, types and defaults are read from the signature, so
+    ``--set NAME.top_k=10`` is checked and recorded without more code.
+    """
+
+    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Any:
+        """Write everything the store needs under ``place`` (an empty folder that nobody else uses).
+
+        May return a mapping with ``passages`` (how many pieces it indexed). An empty corpus makes an empty store.
+
+        Raises:
+            CannotMeasure: it cannot be measured here (say, it needs a model); its numbers become null.
+        """
+        ...
+
+    def open(self, ref: StoreRef) -> Any:
+        """Open what ``build`` wrote; ``ref.location`` is the folder. Returns a store, such as a ``Retrieves``."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """What answers a request."""
+
+    async def answer(self, request: Request) -> Step: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A finished cell as a judge sees it: the task, the counted answer, the dossier if there was one."""
+
+    task: Task
+    answer: Answer
+    dossier: Dossier | None
+
+
+class Judge(Protocol):
+    """A grader. ``id`` names its configuration (and its file), ``config`` is what its small manifest records."""
+
+    id: str
+
+    @property
+    def config(self) -> Mapping[str, JsonValue]: ...
+
+    def judge(self, cell: Cell) -> Judgement | None:
+        """The verdict, or None where this judge leaves the task out (an excluded gold, say)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Grading:
+    """What a suite needs from the run to make its graders: the tokenizer's name, budgets in tokens, and cut-offs k."""
+
+    tokens: str
+    budgets: tuple[int, ...]
+    ks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """How a metric is summarised and shown.
+
+    Attributes:
+        name: the key in ``Judgement.scores`` and in the summary (``all@4000``).
+        budget: context tokens that the metric is at, or None.
+    """
+
+    name: str
+    title: str = ""
+    budget: int | None = None
+
+
+class Suite(Protocol):
+    """A benchmark. It owns data, tasks, graders and controls; the constructor's keyword arguments are its settings."""
+
+    name: str
+    data: str  # "real" | "generated"
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """What of the suite can change a number: digests of its files, its settings. Goes into the guarded manifest."""
+        ...
+
+    def corpora(self) -> Sequence[Corpus]: ...
+
+    def tasks(self) -> Sequence[Task]:
+        """Every task in the frozen order, before any filter; ids never depend on a filter."""
+        ...
+
+    def judges(self, grading: Grading) -> Sequence[Judge]:
+        """The graders; the first is the primary."""
+        ...
+
+    def metrics(self, grading: Grading) -> Sequence[MetricSpec]: ...
+
+    def sections(self, summary: Mapping[str, Any]) -> Sequence[Any]:
+        """What the suite adds to a report (see ``memassay.core.report``)."""
+        ...

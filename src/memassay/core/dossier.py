@@ -1,0 +1,93 @@
+"""From passages to the text that counts: rendered by the harness, cut by the harness (principle 6)."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+
+from memassay.core.tokens import Tokenizer, tokenizer
+from memassay.core.types import Dossier, Passage
+
+
+def dossier_of(passages: Iterable[Passage]) -> Dossier:
+    """A dossier in the given order; passages without words are dropped, ranks are set by order."""
+    kept = tuple(
+        passage if passage.rank == rank else passage.model_copy(update={"rank": rank})
+        for rank, passage in enumerate((p for p in passages if p.text.strip()), start=1)
+    )
+    return Dossier(status="ok" if kept else "empty", passages=kept)
+
+
+def trimmed(dossier: Dossier, tokens: str, budget: int) -> Dossier:
+    """The dossier without the passages that begin beyond ``budget`` tokens: nothing there can ever count."""
+    whole, rest = Rendering(dossier.passages, tokenizer(tokens)).head(budget)
+    keep = whole + bool(rest)
+    if keep >= len(dossier.passages):
+        return dossier
+    return dossier.model_copy(update={"passages": dossier.passages[:keep]})
+
+
+def block(rank: int, text: str) -> str:
+    """One passage as it is rendered: a number that an answer can cite, then the words."""
+    return f"[{rank}] {text.strip()}\n"
+
+
+def normalise(text: str) -> str:
+    """The form in which words are compared: NFKC, case-folded, runs of white space as one blank."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+class Rendering:
+    """A dossier as text under one tokenizer.
+
+    Attributes:
+        blocks: the rendered passages, in order.
+        ends: for each block, the marks up to and including it. Every block starts with ``[``, which no byte-pair rule
+            joins to a line end, so the sum over blocks is the count of the whole (tested).
+    """
+
+    def __init__(self, passages: Sequence[Passage], tokens: Tokenizer) -> None:
+        self.tokens = tokens
+        self.blocks = [block(rank, passage.text) for rank, passage in enumerate(passages, start=1)]
+        self.ends: list[int] = []
+        total = 0
+        for text in self.blocks:
+            total += tokens.marks(text)
+            self.ends.append(total)
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens of the whole dossier, rounded up."""
+        return -(-(self.ends[-1] if self.ends else 0) // self.tokens.marks_per_token)
+
+    def head(self, budget: int) -> tuple[int, str]:
+        """How many blocks stand whole in the first ``budget`` tokens, and what is left of the next one."""
+        marks = budget * self.tokens.marks_per_token
+        whole = bisect_right(self.ends, marks)
+        if whole == len(self.blocks):
+            return whole, ""
+        return whole, self.tokens.cut(self.blocks[whole], marks - (self.ends[whole - 1] if whole else 0))
+
+    def cut(self, budget: int) -> str:
+        """The first ``budget`` tokens as text."""
+        whole, rest = self.head(budget)
+        return "".join(self.blocks[:whole]) + rest
+
+    def tokens_before(self, index: int) -> int:
+        """Tokens in front of block ``index``, rounded up."""
+        return -(-(self.ends[index - 1] if index else 0) // self.tokens.marks_per_token)
+
+
+_LAST: dict[tuple[str, str], Rendering] = {}
+
+
+def rendering(dossier: Dossier, tokens: str) -> Rendering:
+    """The rendering of a dossier; that of the last stored one is kept, since several graders read it in a row."""
+    key = (dossier.digest, tokens)
+    if not dossier.digest:
+        return Rendering(dossier.passages, tokenizer(tokens))
+    if key not in _LAST:
+        _LAST.clear()
+        _LAST[key] = Rendering(dossier.passages, tokenizer(tokens))
+    return _LAST[key]

@@ -1,0 +1,92 @@
+"""Counting and cutting by tokens, offline.
+
+A tokenizer measures in *marks*, the integers it can add up exactly: a BPE token is one mark, and under ``chars4`` a
+character is one mark and four marks are a token. Budgets are given in tokens.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Protocol
+
+from memassay.core.errors import UnknownName
+
+DEFAULT_TOKENS = "o200k_base"
+NAMES = ("o200k_base", "cl100k_base", "chars4")
+
+
+class Tokenizer(Protocol):
+    """Attributes: ``name`` as in the manifest; ``marks_per_token``."""
+
+    name: str
+    marks_per_token: int
+
+    def marks(self, text: str) -> int:
+        """Length of a text in marks."""
+        ...
+
+    def cut(self, text: str, marks: int) -> str:
+        """The longest prefix that the first ``marks`` marks spell in full."""
+        ...
+
+
+class Characters:
+    """Characters divided by four, the rule of many published figures."""
+
+    name = "chars4"
+    marks_per_token = 4
+
+    def marks(self, text: str) -> int:
+        return len(text)
+
+    def cut(self, text: str, marks: int) -> str:
+        return text[: max(marks, 0)]
+
+
+class BytePairs:
+    """A byte-pair encoding that ships inside a package (bpe-openai), so nothing is downloaded at run time."""
+
+    marks_per_token = 1
+
+    def __init__(self, name: str) -> None:
+        import bpe_openai
+
+        self.name = name
+        self._encoding: Any = bpe_openai.get_encoding(name)
+
+    def marks(self, text: str) -> int:
+        return len(self._encode(text))
+
+    def cut(self, text: str, marks: int) -> str:
+        if marks <= 0:
+            return ""
+        tokens = self._encode(text)
+        if len(tokens) <= marks:
+            return text
+        # A token may end inside a character: what is not whole is not there.
+        return str(self._encoding.decode_bytes(tokens[:marks]).decode("utf-8", "ignore"))
+
+    def _encode(self, text: str) -> list[int]:
+        # Ordinary: a document that spells "<|endoftext|>" is text, not a command. Lone surrogates become one mark each.
+        clean = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+        return list(self._encoding.encode_ordinary(clean))
+
+
+@functools.cache
+def tokenizer(name: str = DEFAULT_TOKENS) -> Tokenizer:
+    """The tokenizer of that name.
+
+    Raises:
+        UnknownName: no such tokenizer, with the known names.
+    """
+    if name == "chars4":
+        return Characters()
+    if name in NAMES:
+        return BytePairs(name)
+    raise UnknownName("tokenizer", name, NAMES)
+
+
+def count(text: str, name: str = DEFAULT_TOKENS) -> int:
+    """Tokens in a text, rounded up."""
+    counter = tokenizer(name)
+    return -(-counter.marks(text) // counter.marks_per_token)

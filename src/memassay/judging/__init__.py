@@ -1,0 +1,1 @@
+"""Graders: deterministic ones are judges without a model."""

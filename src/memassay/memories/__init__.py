@@ -1,0 +1,1 @@
+"""The embedded memories; each is registered as an entry point and loaded only when it is named."""

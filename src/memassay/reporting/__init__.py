@@ -1,0 +1,1 @@
+"""What a person reads: Markdown, HTML, charts, one task explained."""

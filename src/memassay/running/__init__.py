@@ -1,0 +1,1 @@
+"""From an experiment to a summary: plan, build, drive, judge, summarise, compare."""

@@ -1,0 +1,223 @@
+"""Building stores: once per spec, in a folder of its own that appears whole or not at all, shared between runs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import fcntl
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from memassay.core import registry
+from memassay.core.contracts import BuildContext
+from memassay.core.digest import digest_folder, digest_of
+from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure
+from memassay.core.types import Arm, BuildReport, StoreRef, Usage
+from memassay.running.calls import call, describe
+from memassay.running.plan import Plan
+from memassay.runs.folder import RunFolder
+from memassay.runs.lines import disk_errors, write_whole
+
+StoreKey = tuple[str, str, int]
+"""Arm, scope, build."""
+
+
+class Stores:
+    """The stores beside the runs, ``stores/KEY/``.
+
+    Args:
+        folder: where they are.
+        plan: whose arms and corpora they are built from.
+        run: the run that records the builds.
+    """
+
+    def __init__(self, folder: Path, plan: Plan, run: RunFolder) -> None:
+        self.folder, self.plan, self.run = folder, plan, run
+        self._open: dict[StoreKey, Any] = {}
+        self._locks: dict[StoreKey, asyncio.Lock] = {}
+        self._memories: dict[str, Any] = {}
+        self._failed: dict[StoreKey, BuildReport] = {}
+
+    def memory(self, arm: Arm) -> Any:
+        """The arm's memory, made once with its settings."""
+        if arm.name not in self._memories:
+            self._memories[arm.name] = registry.memories.get(arm.memory)(**arm.options)
+        return self._memories[arm.name]
+
+    async def build_all(self, on_done: Callable[[BuildReport], None]) -> dict[str, str]:
+        """Build or find every store that the plan needs.
+
+        Returns:
+            The arms that cannot be measured here, with the reason.
+        """
+        unavailable: dict[str, str] = {}
+        recorded = {(r.memory, r.scope, r.store.key if r.store else "") for r in self.run.builds()}
+        scopes = list(dict.fromkeys(task.scope for task in self.plan.tasks))
+        for arm in self.plan.contenders:
+            for build in range(self.plan.experiment.builds):
+                for scope in scopes:
+                    if arm.name in unavailable:
+                        continue
+                    report = await self.build(arm, scope, build)
+                    if (report.memory, report.scope, report.store.key if report.store else "") not in recorded:
+                        self.run.record_build(report)
+                    on_done(report)
+                    if report.status == "unavailable":
+                        unavailable[arm.name] = report.detail
+        return unavailable
+
+    async def build(self, arm: Arm, scope: str, build: int) -> BuildReport:
+        """One store: reused if its spec has been built, else built; a memory's failure is a status, not an exception.
+
+        A build that failed is not tried again in this run of the command.
+
+        Raises:
+            EnvironmentProblem: the disk, not the memory, stands in the way.
+        """
+        key = (arm.name, scope, build)
+        if key not in self._failed:
+            report = await self._build(arm, scope, build)
+            if report.store is not None:
+                return report
+            self._failed[key] = report
+        return self._failed[key]
+
+    async def _build(self, arm: Arm, scope: str, build: int) -> BuildReport:
+        spec = self.plan.store_spec(arm, scope, build)
+        key = digest_of(spec)[:32]
+        place = self.folder / key
+        report = _report(arm, scope)
+        async with _locked(self.folder, key):
+            kept = _kept(place)
+            if kept is not None:
+                return report.model_copy(update={**kept, "store": _ref(place, key, kept.get("digest")), "reused": True})
+            working = self.folder / f".{key}.building"
+            with disk_errors(working):
+                shutil.rmtree(working, ignore_errors=True)
+                (working / "store").mkdir(parents=True)
+            started = time.perf_counter()
+            limit = self.plan.experiment.limits.build_seconds
+            corpus = self.plan.corpora[scope]
+            try:
+                context = BuildContext(seed=spec.seed + build, limit_seconds=limit)
+                facts = await call(self.memory(arm).build, corpus, working / "store", context, seconds=limit)
+            except BaseException as error:
+                shutil.rmtree(working, ignore_errors=True)
+                failed = _build_failure(error, limit)
+                if failed is None:
+                    raise
+                return report.model_copy(update=failed)
+            with disk_errors(working):
+                digest = digest_folder(working / "store")
+                size = sum(p.stat().st_size for p in (working / "store").rglob("*") if p.is_file())
+                wall = (time.perf_counter() - started) * 1000
+                passages = facts.get("passages") if isinstance(facts, Mapping) else None
+                stored = {"documents": len(corpus.documents), "passages": passages, "bytes": size, "digest": digest}
+                about = {**stored, "wall_ms": wall, "spec": spec.model_dump(mode="json")}
+                write_whole(working / "built.json", json.dumps(about, indent=1) + "\n")
+                shutil.rmtree(place, ignore_errors=True)
+                working.rename(place)
+            stored.pop("digest")
+            update = {**stored, "store": _ref(place, key, digest), "usage": Usage(wall_ms=wall)}
+            return report.model_copy(update=update)
+
+    async def open(self, arm: Arm, scope: str, build: int) -> Any:
+        """The open store of a cell, opened once and shared.
+
+        Raises:
+            EnvironmentProblem: the store on disk is not the one that was built.
+            BaseException: whatever the memory raised while opening.
+        """
+        key = (arm.name, scope, build)
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        async with lock:
+            if key not in self._open:
+                report = await self.build(arm, scope, build)
+                if report.store is None:
+                    raise MemoryFailure(f"no store ({report.status}): {report.detail}")
+                place = Path(report.store.location)
+                if digest_folder(place) != report.store.digest:
+                    raise EnvironmentProblem(
+                        f"The store {report.store.key} of {arm.name!r} was changed after it was built; "
+                        f"delete {place.parent} and run again."
+                    )
+                limit = self.plan.experiment.limits.build_seconds
+                self._open[key] = await call(self.memory(arm).open, report.store, seconds=limit)
+            return self._open[key]
+
+    async def close(self) -> None:
+        """Close what can be closed."""
+        for store in self._open.values():
+            close = getattr(store, "close", None)
+            if callable(close):
+                with contextlib.suppress(Exception):
+                    await call(close, seconds=10)
+        self._open.clear()
+
+
+def _report(arm: Arm, scope: str) -> BuildReport:
+    at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    return BuildReport(memory=arm.name, scope=scope, at=at)
+
+
+def _ref(place: Path, key: str, digest: str | None) -> StoreRef:
+    return StoreRef(key=key, location=str(place / "store"), digest=digest)
+
+
+def _kept(place: Path) -> dict[str, Any] | None:
+    """Facts of a store that is already there, or None."""
+    try:
+        about = json.loads((place / "built.json").read_text("utf-8"))
+        return {
+            "documents": about["documents"],
+            "passages": about["passages"],
+            "bytes": about["bytes"],
+            "digest": about["digest"],
+            "usage": Usage(wall_ms=about["wall_ms"]),
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _build_failure(error: BaseException, limit: float) -> dict[str, Any] | None:
+    """The status of a failed build, or None where the error is not the memory's."""
+    if isinstance(error, CannotMeasure):
+        return {"status": "unavailable", "detail": str(error)}
+    if isinstance(error, TimeoutError):
+        return {"status": "memory-timeout", "detail": f"no store after {limit:g} s"}
+    if isinstance(error, MemoryFailure):
+        return {"status": "memory-empty-store", "detail": describe(error)}
+    if isinstance(error, (EnvironmentProblem, OSError)) and _is_disk(error):
+        return None
+    if isinstance(error, (MemassayError, Exception)):
+        return {"status": "memory-crash", "detail": describe(error)}
+    return None
+
+
+def _is_disk(error: BaseException) -> bool:
+    import errno
+
+    if isinstance(error, EnvironmentProblem):
+        return True
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+
+
+@contextlib.asynccontextmanager
+async def _locked(folder: Path, key: str) -> AsyncIterator[None]:
+    """One builder per store, across processes."""
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / f".{key}.lock").open("a")
+    with handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                await asyncio.sleep(0.1)
+        yield

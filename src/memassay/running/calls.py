@@ -1,0 +1,64 @@
+"""Calling what others wrote: sync or async, in a thread of its own, within a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_DETAIL = 500
+
+
+async def call(function: Callable[..., Any], *args: Any, seconds: float | None) -> Any:
+    """Run a plug-in's method and return what it returned.
+
+    A coroutine function runs on the loop; anything else runs in a daemon thread, so that a call that never returns
+    can neither stop the other workers nor keep the process alive.
+
+    Raises:
+        TimeoutError: it took longer than ``seconds``.
+        BaseException: whatever the method raised.
+    """
+    async with asyncio.timeout(seconds):
+        if inspect.iscoroutinefunction(function):
+            return await function(*args)
+        value = await _in_thread(function, *args)
+        return await value if inspect.isawaitable(value) else value
+
+
+async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def settle(value: Any, error: BaseException | None) -> None:
+        if not future.done():
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+
+    def run() -> None:
+        value, error = None, None
+        try:
+            value = function(*args)
+        except BaseException as raised:
+            error = RuntimeError("StopIteration") if isinstance(raised, StopIteration) else raised
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, value, error)
+
+    threading.Thread(target=run, daemon=True, name="memassay-call").start()
+    return await future
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one line for a record: no traceback, no secret of the environment, bounded length."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET_NAME.search(name):
+            text = text.replace(value, f"[{name}]")
+    return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"

@@ -1,0 +1,201 @@
+"""Does the harness measure right? The controls' scores against what they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from memassay.core.digest import digest_text
+from memassay.core.dossier import block, normalise, rendering
+from memassay.core.tokens import tokenizer
+from memassay.core.types import Corpus, Dossier, Estimate, Task
+from memassay.core.views import Surroundings, oracle, original, unit_passage
+from memassay.running.scores import Scores, Vector
+from memassay.stats import Band, ControlCheck, check_empty, check_oracle, check_random, check_shuffled_gold, draw_band
+
+DRAWS = 200
+
+
+def expectations(
+    tasks: Sequence[Task],
+    corpora: Mapping[str, Corpus],
+    keys: Sequence[str],
+    tokens: str,
+    budgets: Sequence[int],
+    seed: int,
+    controls: bool,
+) -> dict[str, Any]:
+    """What the controls must show, fixed before the first cell: ``{"ceilings": per key, "chance": bands}``.
+
+    Args:
+        tasks: the suite's tasks of this run.
+        corpora: by id.
+        keys: gold keys, the primary one first.
+        tokens: the tokenizer's name.
+        budgets: in tokens.
+        seed: of the random control.
+        controls: whether the run has controls; without, there are no bands.
+    """
+    graded = [t for t in tasks if original(t).evidence]
+    return {
+        "ceilings": {key: ceilings(graded, corpora, tokens, budgets, key) for key in keys},
+        "chance": {m: asdict(b) for m, b in chance_bands(graded, corpora, tokens, budgets, seed).items()}
+        if controls
+        else {},
+    }
+
+
+def chance_bands(
+    tasks: Sequence[Task], corpora: Mapping[str, Corpus], tokens: str, budgets: Sequence[int], seed: int
+) -> dict[str, Band]:
+    """Where ``all@B`` of a random order of all units falls: the band of 200 draws per budget.
+
+    A gold turn is found where any unit that holds its words has come, whole, within the budget. The permutations of one
+    corpus serve all its questions, each question in another order of draws, so that draws stay independent of one
+    another and questions nearly so.
+    """
+    counter = tokenizer(tokens)
+    needs: list[Vector] = []
+    by_scope: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_scope.setdefault(task.scope, []).append(task)
+    for scope, asked in by_scope.items():
+        generator = np.random.Generator(np.random.PCG64(int(digest_text(f"chance/{seed}/{scope}")[:15], 16)))
+        units = [(unit, d.id) for d in corpora[scope].documents for unit in d.units]
+        if not units:
+            continue
+        marks = np.array([counter.marks(block(100, unit_passage(*u).text)) for u in units], dtype=np.float64)
+        texts = [normalise(unit.text) for unit, _ in units]
+        holders: dict[str, Any] = {}
+        for task in asked:
+            for gold in original(task).evidence:
+                want = normalise(gold.text)
+                if want not in holders:
+                    holders[want] = np.array(
+                        [i for i, text in enumerate(texts) if want and want in text], dtype=np.int64
+                    )
+        ends = np.empty((DRAWS, len(units)))
+        for draw in range(DRAWS):
+            order = generator.permutation(len(units))
+            ends[draw, order] = np.cumsum(marks[order])
+        for task in asked:
+            need = np.zeros(DRAWS)
+            for gold in original(task).evidence:
+                where = holders[normalise(gold.text)]
+                need = np.maximum(need, ends[:, where].min(axis=1) if len(where) else np.inf)
+            needs.append(np.roll(need, int(generator.integers(DRAWS))))
+    if not needs:
+        return {}
+    table = np.stack(needs)
+    return {f"all@{budget}": draw_band((table <= budget * counter.marks_per_token).mean(axis=0)) for budget in budgets}
+
+
+def ceilings(
+    tasks: Sequence[Task], corpora: Mapping[str, Corpus], tokens: str, budgets: Sequence[int], key: str = "original"
+) -> dict[str, float]:
+    """The share of questions whose gold fits each budget, counted on the whole rendered text at once.
+
+    This does not use the grader or its block arithmetic: it is what the oracle must reach, and what no arm can pass.
+    """
+    counter = tokenizer(tokens)
+    fits = {budget: 0 for budget in budgets}
+    n = 0
+    for task in tasks:
+        gold = task.gold.get(key)
+        if gold is None or gold.excluded is not None or not gold.evidence:
+            continue
+        n += 1
+        shown = task.model_copy(update={"gold": {key: gold}})
+        dossier = oracle(shown, Dossier(), Surroundings(corpora[task.scope], (), 0))
+        text = "".join(rendering(dossier, tokens).blocks)
+        wanted = [normalise(e.text) for e in gold.evidence]
+        for budget in budgets:
+            cut = normalise(counter.cut(text, budget * counter.marks_per_token))
+            fits[budget] += all(want and want in cut for want in wanted)
+    return {f"all@{budget}": count / n for budget, count in fits.items()} if n else {}
+
+
+def check_controls(
+    scores: Scores,
+    marker_scores: Mapping[str, Sequence[float | None]],
+    arms: Mapping[str, Mapping[str, Estimate]],
+    bands: Mapping[str, Band],
+    ceiling: Mapping[str, float],
+) -> dict[str, Any]:
+    """The ``controls`` part of a summary: every check of every control, and whether each control passed.
+
+    Args:
+        scores: of the primary judge, controls among its arms.
+        marker_scores: per contender, the score of each marker task (None where unfinished).
+        arms: metrics of the contenders.
+        bands: of the random control.
+        ceiling: share of questions whose gold fits, per metric.
+    """
+    metrics = list(ceiling)
+    observed = {
+        (control, metric): _mean(scores, control, metric)
+        for control in ("oracle", "empty", "random", "shuffled-gold")
+        for metric in metrics
+    }
+    found: dict[str, list[dict[str, Any]]] = {
+        "oracle": [],
+        "empty": [],
+        "random": [],
+        "shuffled-gold": [],
+        "marker": [],
+    }
+    for metric in metrics:
+        found["oracle"].append(
+            _entry(metric, check_oracle(observed["oracle", metric], ceiling[metric]), ceiling[metric])
+        )
+        found["empty"].append(_entry(metric, check_empty(observed["empty", metric]), 0.0))
+        band = bands.get(metric)
+        if band is not None:
+            found["random"].append(
+                _entry(metric, check_random(observed["random", metric], band), band.mean, band.low, band.high)
+            )
+            for name, estimates in arms.items():
+                check = check_shuffled_gold(observed["shuffled-gold", metric], band.mean, estimates[metric])
+                found["shuffled-gold"].append({**_entry(metric, check, band.mean), "arm": name})
+    for name, values in marker_scores.items():
+        hits = sum(1 for v in values if v == 1.0)
+        passed = bool(values) and hits == len(values)
+        detail = f"{name} found {hits} of {len(values)} planted documents"
+        found["marker"].append(
+            {
+                "metric": "found",
+                "arm": name,
+                "value": hits / len(values) if values else None,
+                "expected": 1.0,
+                "low": 1.0,
+                "high": 1.0,
+                "passed": passed,
+                "detail": detail,
+            }
+        )
+    return {
+        name: {"passed": bool(checks) and all(c["passed"] is True for c in checks), "checks": checks}
+        for name, checks in found.items()
+    }
+
+
+def _mean(scores: Scores, arm: str, metric: str) -> float | None:
+    keep = scores.defined(arm, metric)
+    return float(scores.values[arm][metric][keep].mean()) if keep.any() else None
+
+
+def _entry(
+    metric: str, check: ControlCheck, expected: float, low: float | None = None, high: float | None = None
+) -> dict[str, Any]:
+    return {
+        "metric": metric,
+        "value": check.observed,
+        "expected": expected,
+        "low": expected if low is None else low,
+        "high": expected if high is None else high,
+        "passed": check.passed,
+        "detail": check.reason or check.expected,
+    }

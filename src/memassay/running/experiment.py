@@ -1,0 +1,172 @@
+"""What a run is, in one frozen value: from a TOML file, from flags, or from both (flags win)."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from memassay.core.errors import UsageError, suggestion
+from memassay.core.registry import is_file
+from memassay.core.tokens import DEFAULT_TOKENS
+
+BUDGETS = (1000, 2000, 4000, 8000, 12000)
+KS = (5, 10, 20)
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Primary(_Table):
+    """The one question fixed before the run: is ``a`` better than ``b`` on ``metric`` over ``split``?"""
+
+    metric: str
+    split: str = "all"
+    a: str
+    b: str
+
+
+class MemoryEntry(BaseModel):
+    """A memory under a name of its own; every further key is a setting of it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    use: str
+    role: Literal["contender", "baseline"] = "contender"
+
+    @property
+    def options(self) -> dict[str, JsonValue]:
+        return dict(self.model_extra or {})
+
+
+class Limits(_Table):
+    """Limits of the harness, in seconds; a memory that exceeds one has failed."""
+
+    build_seconds: float = Field(600.0, gt=0)
+    retrieve_seconds: float = Field(60.0, gt=0)
+    answer_seconds: float = Field(600.0, gt=0)
+
+
+class Experiment(_Table):
+    """A run before it is planned.
+
+    Attributes:
+        suite: registered name.
+        options: the suite's settings (``data``, ``corrections``, ``sample``, …).
+        memories: arms' memories by name, in order.
+        budgets: context tokens at which everything is scored, ascending.
+        ks: numbers of passages.
+        categories, scopes: filters; empty means all that the suite reports by default.
+        limit: tasks in all, round-robin over clusters, or None.
+        builds: build replicates per store.
+        agent: what answers; ``none`` at the retrieval stage. Its dossier is cut at the largest budget.
+        primary: the one comparison with a verdict, or None.
+    """
+
+    suite: str
+    stage: Literal["retrieval"] = "retrieval"
+    options: Mapping[str, JsonValue] = Field(default_factory=dict)
+    memories: Mapping[str, MemoryEntry] = Field(default_factory=dict)
+    agent: str = "none"
+    tokens: str = DEFAULT_TOKENS
+    budgets: tuple[int, ...] = BUDGETS
+    ks: tuple[int, ...] = KS
+    categories: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    limit: int | None = Field(None, ge=1)
+    builds: int = Field(1, ge=1)
+    seed: int = 0
+    controls: bool = True
+    limits: Limits = Limits()
+    primary: Primary | None = None
+
+
+def read_experiment(path: Path) -> dict[str, Any]:
+    """The tables of an experiment file, unchecked.
+
+    Raises:
+        UsageError: it is not there or not TOML, with the line.
+    """
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"There is no experiment file {str(path)!r}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path.name} cannot be read: {error}.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path.name} is not TOML: {error}.") from error
+
+
+def experiment_of(tables: Mapping[str, Any]) -> Experiment:
+    """Check the tables and freeze them.
+
+    Raises:
+        UsageError: an unknown key (with "did you mean") or a wrong value, named by its dotted place.
+    """
+    try:
+        experiment = Experiment.model_validate(dict(tables))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            fields = _fields(first["loc"][:-1])
+            raise UsageError(
+                f"Unknown key {place!r} in the experiment.{suggestion(str(first['loc'][-1]), fields)}"
+            ) from error
+        raise UsageError(f"Experiment, {place}: {first['msg']} (got {first['input']!r:.80}).") from error
+    for name, values in (("budgets", experiment.budgets), ("ks", experiment.ks)):
+        if any(v < 1 for v in values) or list(values) != sorted(set(values)):
+            raise UsageError(f"Experiment, {name}: give whole numbers above 0, ascending, none twice.")
+    if not experiment.budgets:
+        raise UsageError("Experiment, budgets: name at least one budget in tokens.")
+    return experiment
+
+
+def _fields(place: Sequence[Any]) -> list[str]:
+    tables: dict[str, type[BaseModel]] = {"primary": Primary, "limits": Limits}
+    model = tables.get(str(place[0]), Experiment) if place else Experiment
+    return list(model.model_fields)
+
+
+def memory_entries(names: str) -> dict[str, dict[str, Any]]:
+    """``A,B,NAME=A`` as the ``memories`` table.
+
+    Raises:
+        UsageError: an empty or doubled name.
+    """
+    entries: dict[str, dict[str, Any]] = {}
+    for item in (part.strip() for part in names.split(",")):
+        if not item:
+            raise UsageError("--memory has an empty name; write --memory files,lexical.")
+        alias, equals, use = item.partition("=")
+        name, use = (alias, use) if equals else (item, item)
+        if not equals and is_file(item):
+            name = item.rpartition(":")[2]
+        if name in entries:
+            raise UsageError(f"--memory names {name!r} twice; give the second a name of its own: {name}-2={use}.")
+        entries[name] = {"use": use}
+    return entries
+
+
+def apply_settings(entries: dict[str, dict[str, Any]], settings: Sequence[str]) -> None:
+    """Apply ``NAME.key=value`` flags; values are JSON where they parse as JSON, else text.
+
+    Raises:
+        UsageError: a malformed flag, or a memory that this run does not have.
+    """
+    for setting in settings:
+        place, equals, value = setting.partition("=")
+        name, dot, key = place.rpartition(".")
+        if not (equals and dot and name and key):
+            raise UsageError(f"--set {setting!r}: write --set NAME.key=value, for example --set lexical.window=3.")
+        if name not in entries:
+            raise UsageError(f"--set {setting!r}: this run has no memory {name!r}.{suggestion(name, entries)}")
+        try:
+            entries[name][key] = json.loads(value)
+        except ValueError:
+            entries[name][key] = value

@@ -1,0 +1,234 @@
+"""One run from experiment to summary, in the order of the arrows: plan, build, drive, judge, summarise."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from memassay.core import registry
+from memassay.core.contracts import Grading, Suite
+from memassay.core.errors import GuardError
+from memassay.core.registry import Source, bind_options
+from memassay.core.types import Arm, BuildReport
+from memassay.running.build import Stores
+from memassay.running.controls import expectations
+from memassay.running.drive import Driver, Tally
+from memassay.running.experiment import Experiment, experiment_of
+from memassay.running.judge import judge_run
+from memassay.running.markers import MARKER
+from memassay.running.plan import Plan, load_suite, make_plan
+from memassay.running.summarise import summarise
+from memassay.runs.folder import RunFolder
+from memassay.version import __version__
+
+
+class Observer(Protocol):
+    """What watches a run (a progress bar, or nothing)."""
+
+    def stage(self, name: str, total: int | None) -> None: ...
+
+    def built(self, report: BuildReport) -> None: ...
+
+    def drove(self, tally: Tally) -> None: ...
+
+    def judged(self) -> None: ...
+
+
+class Silent:
+    """Watches nothing."""
+
+    def stage(self, name: str, total: int | None) -> None: ...
+
+    def built(self, report: BuildReport) -> None: ...
+
+    def drove(self, tally: Tally) -> None: ...
+
+    def judged(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run goes and who writes it.
+
+    Attributes:
+        out: the run folder.
+        stores: the folder of stores; beside the run folder unless told otherwise.
+        shard: (i, n): this process takes every n-th task, starting with the i-th.
+        workers: cells in flight.
+    """
+
+    out: Path
+    stores: Path | None = None
+    shard: tuple[int, int] = (1, 1)
+    workers: int = 4
+
+    @property
+    def writer(self) -> str:
+        return f"{self.shard[0]}of{self.shard[1]}"
+
+    @property
+    def stores_folder(self) -> Path:
+        return self.stores if self.stores is not None else self.out.resolve().parent / "stores"
+
+
+def run_experiment(experiment: Experiment, place: Place, observer: Observer | None = None) -> dict[str, Any]:
+    """Plan, build, drive, judge and summarise; goes on where an earlier call stopped.
+
+    Raises:
+        UsageError, DataError, GuardError, EnvironmentProblem: each in one sentence.
+    """
+    watch = observer or Silent()
+    watch.stage("plan", None)
+    plan = make_plan(experiment)
+    run = enter(plan, place)
+    unavailable = asyncio.run(_build_and_drive(plan, run, place, watch))
+    return conclude(run, plan, unavailable, watch)
+
+
+def enter(plan: Plan, place: Place) -> RunFolder:
+    """Create or guard the run folder of a plan.
+
+    Raises:
+        GuardError: the folder holds a different run.
+        EnvironmentProblem: it cannot be written.
+    """
+    run = RunFolder(place.out)
+    if place.out.is_dir() and not (place.out / "manifest.json").exists() and any(place.out.glob("answers-*.jsonl")):
+        raise GuardError(
+            f"{place.out} has answers but no manifest.json; restore it or choose another folder with --out."
+        )
+    experiment = plan.experiment.model_dump(mode="json")
+    experiment["options"] = {
+        k: Path(v).name if isinstance(v, str) and ("/" in v or os.sep in v) else v
+        for k, v in experiment["options"].items()
+    }
+    run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks)
+    if not (place.out / "expected.json").exists():
+        tasks = [t for t in plan.tasks if t.category != MARKER]
+        keys = list(dict.fromkeys(str(j.config.get("key", "original")) for j in plan.judges))
+        chosen = plan.experiment
+        run.expect(expectations(tasks, plan.corpora, keys, chosen.tokens, chosen.budgets, chosen.seed, chosen.controls))
+    return run
+
+
+async def _build_and_drive(plan: Plan, run: RunFolder, place: Place, watch: Observer) -> dict[str, str]:
+    stores = Stores(place.stores_folder, plan, run)
+    scopes = len({t.scope for t in plan.tasks})
+    watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
+    unavailable = await stores.build_all(watch.built)
+    watch.stage("answer", None)
+    driver = Driver(plan, run, stores, unavailable, watch.drove)
+    await driver.drive(place.writer, place.shard, place.workers)
+    return unavailable
+
+
+def conclude(
+    run: RunFolder, plan: Plan, unavailable: Mapping[str, str], observer: Observer | None = None
+) -> dict[str, Any]:
+    """Judge what is answered and write ``summary.json``."""
+    watch = observer or Silent()
+    counted, _ = run.counted()
+    watch.stage("judge", len(counted))
+    controls = {arm.name for arm in plan.arms if arm.role == "control"}
+    judge_run(run, plan.judges, plan.tasks, counted, controls, watch.judged)
+    watch.stage("summarise", None)
+    summary = summarise(run, plan, unavailable)
+    run.write_summary(summary)
+    return summary
+
+
+def plan_of(run: RunFolder) -> Plan:
+    """The plan of a run, from its folder alone: no data file, no store.
+
+    Raises:
+        DataError: the folder is damaged.
+        UnknownName: its suite is not installed here.
+    """
+    manifest = run.manifest
+    identity = manifest["identity"]
+    experiment = experiment_of(manifest["experiment"])
+    suite = load_suite(experiment)
+    grading = Grading(tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks)
+    arms = []
+    sources: dict[str, Source] = {}
+    for name, entry in identity["arms"].items():
+        fields = dict(entry)
+        source = fields.pop("source", None)
+        arms.append(Arm(name=name, **fields))
+        if source:
+            origin, _, version = source.rpartition(" ")
+            sources[fields["memory"]] = Source(fields["memory"], origin, version)
+    order = [*experiment.memories, *(a.name for a in arms if a.role == "control")]
+    arms.sort(key=lambda a: order.index(a.name))
+    return Plan(
+        experiment=experiment,
+        suite=suite,
+        grading=grading,
+        metrics=tuple(suite.metrics(grading)),
+        judges=tuple(suite.judges(grading)),
+        arms=tuple(arms),
+        tasks=tuple(run.tasks()),
+        corpora={},
+        sources=sources,
+        all_tasks=0,
+        identity=identity,
+    )
+
+
+def unavailable_arms(run: RunFolder) -> dict[str, str]:
+    """Arms of a run that said they cannot be measured, with the reason."""
+    return {b.memory: b.detail for b in run.builds() if b.status == "unavailable"}
+
+
+def rejudge(run: RunFolder, observer: Observer | None = None) -> dict[str, Any]:
+    """Judge and summarise a run from its folder alone."""
+    return conclude(run, plan_of(run), unavailable_arms(run), observer)
+
+
+def sections_of(summary: Mapping[str, Any]) -> list[Any]:
+    """What the summary's suite adds to a report; nothing where the suite is not installed here."""
+    try:
+        factory = registry.suites.get(str(summary["suite"]))
+        suite: Suite = factory(**bind_options(factory, {}, "suite"))
+        return list(suite.sections(summary))
+    except Exception:
+        return []
+
+
+def environment() -> dict[str, Any]:
+    """What is recorded of a writer: versions and machine, nothing secret, nothing that names a person."""
+    import numpy
+
+    return {
+        "memassay": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "source_dirty": _source_dirty(),
+    }
+
+
+def _source_dirty() -> bool | None:
+    """Whether memassay runs from a checkout with uncommitted changes; None where that cannot be told."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None
+    child = {k: os.environ[k] for k in ("PATH", "SYSTEMROOT") if k in os.environ}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True,
+            timeout=10,
+            check=True,
+            env=child,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return bool(done.stdout.strip())

@@ -1,0 +1,230 @@
+"""From an experiment to a plan: which tasks, which arms, which cells, and the identity that guards them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memassay.core import registry
+from memassay.core.contracts import Grading, Judge, MetricSpec, Suite
+from memassay.core.digest import digest_of
+from memassay.core.errors import UsageError, suggestion
+from memassay.core.registry import Source, bind_options
+from memassay.core.tokens import tokenizer
+from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
+from memassay.core.views import CONTROLS
+from memassay.running.experiment import Experiment
+from memassay.running.markers import MARKER, marker_corpora, marker_tasks
+
+CONTROL_MEMORY = "none"
+NO_AGENT = "none"
+_ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is fixed before a run.
+
+    Attributes:
+        arms: contenders and baselines in the experiment's order, then controls.
+        tasks: in frozen order, the marker tasks last.
+        corpora: by id, the marker corpora among them.
+        sources: where each memory in use comes from.
+    """
+
+    experiment: Experiment
+    suite: Suite
+    grading: Grading
+    metrics: tuple[MetricSpec, ...]
+    judges: tuple[Judge, ...]
+    arms: tuple[Arm, ...]
+    tasks: tuple[Task, ...]
+    corpora: Mapping[str, Corpus]
+    sources: Mapping[str, Source]
+    all_tasks: int
+    identity: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def contenders(self) -> tuple[Arm, ...]:
+        return tuple(arm for arm in self.arms if arm.role != "control")
+
+    def cells(self, shard: tuple[int, int] = (1, 1)) -> Iterator[CellKey]:
+        """The cells of one shard, task by task so that arms stay balanced; whole tasks belong to one shard."""
+        index, of = shard
+        for number, task in enumerate(self.tasks):
+            if number % of != index - 1:
+                continue
+            for arm in self.arms:
+                if task.category == MARKER and arm.role == "control":
+                    continue
+                for build in range(self.experiment.builds if arm.role != "control" else 1):
+                    yield CellKey(task=task.id, arm=arm.name, build=build)
+
+    def count(self) -> int:
+        """How many cells there are."""
+        return sum(1 for _ in self.cells())
+
+    def store_spec(self, arm: Arm, scope: str, build: int) -> StoreSpec:
+        """What the store of an arm over one corpus is."""
+        source = self.sources[arm.memory]
+        return StoreSpec(
+            memory=arm.memory.rpartition("/")[2],
+            options=arm.options,
+            corpus_digest=self.corpora[scope].digest,
+            source=f"{source.origin} {source.version}",
+            build=build,
+            seed=self.experiment.seed,
+        )
+
+
+def load_suite(experiment: Experiment) -> Suite:
+    """The experiment's suite with its settings bound.
+
+    Raises:
+        UnknownName, UsageError: no such suite, no such setting.
+    """
+    factory = registry.suites.get(experiment.suite)
+    suite: Suite = factory(**bind_options(factory, experiment.options, f"suite {experiment.suite!r}"))
+    return suite
+
+
+def make_plan(experiment: Experiment) -> Plan:
+    """Bind names, load the suite's data, filter the tasks, and fix the identity.
+
+    Raises:
+        UsageError: any name, setting, filter or file that does not fit, in one sentence.
+    """
+    suite = load_suite(experiment)
+    tokenizer(experiment.tokens)
+    grading = Grading(tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks)
+    arms, sources = _contenders(experiment)
+    everything = list(suite.tasks())
+    tasks = _select(suite, everything, experiment)
+    if not tasks:
+        raise UsageError("The filters leave no task; loosen --categories, --conversations or --limit.")
+    scopes = {task.scope for task in tasks}
+    corpora = {c.id: c for c in suite.corpora() if c.id in scopes}
+    missing = scopes - set(corpora)
+    if missing:
+        raise UsageError(f"Suite {experiment.suite!r} has tasks about {sorted(missing)[0]!r} but no such corpus.")
+    if experiment.controls:
+        arms += [Arm(name=name, memory=CONTROL_MEMORY, view=name, role="control") for name in CONTROLS]
+        markers = marker_corpora(list(corpora.values()))
+        tasks += marker_tasks(suite.name, markers, tasks)
+        corpora |= {c.id: c for c in markers}
+    plan = Plan(
+        experiment=experiment,
+        suite=suite,
+        grading=grading,
+        metrics=tuple(suite.metrics(grading)),
+        judges=tuple(suite.judges(grading)),
+        arms=tuple(arms),
+        tasks=tuple(tasks),
+        corpora=corpora,
+        sources=sources,
+        all_tasks=len(everything),
+    )
+    _check_primary(plan)
+    return Plan(**{**plan.__dict__, "identity": _identity(plan)})
+
+
+def _contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
+    if not experiment.memories:
+        raise UsageError(f"Name at least one memory: --memory {','.join(registry.memories.names()[:2]) or 'files'}.")
+    if experiment.agent != NO_AGENT:
+        registry.agents.get(experiment.agent)
+    arms: list[Arm] = []
+    sources: dict[str, Source] = {}
+    for name, entry in experiment.memories.items():
+        if name in CONTROLS or not _ARM_NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot name an arm (it is a control's name or has odd characters); use NAME=MEMORY."
+            )
+        base, _, access = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
+        if access not in ("", "dossier"):
+            raise UsageError(f"The retrieval stage knows one access, 'dossier'; {entry.use!r} asks for {access!r}.")
+        factory = registry.memories.get(base)
+        options = bind_options(factory, entry.options, f"memory {name!r}")
+        arms.append(Arm(name=name, memory=base, options=options, role=entry.role, agent=experiment.agent))
+        sources[base] = registry.memories.source(base)
+    return arms, sources
+
+
+def _select(suite: Suite, tasks: Sequence[Task], experiment: Experiment) -> list[Task]:
+    name_of = getattr(suite, "category_name", lambda token: token)
+    wanted = [name_of(c) for c in experiment.categories] or list(getattr(suite, "default_categories", ()))
+    known = {t.category for t in tasks}
+    for category in experiment.categories:
+        if name_of(category) not in known:
+            raise UsageError(f"No task has the category {category!r}.{suggestion(category, known)}")
+    scopes = {t.scope for t in tasks}
+    for scope in experiment.scopes:
+        if scope not in scopes:
+            raise UsageError(f"No task is about {scope!r}.{suggestion(scope, scopes)}")
+    chosen = [
+        t
+        for t in tasks
+        if (not wanted or t.category in wanted) and (not experiment.scopes or t.scope in experiment.scopes)
+    ]
+    return chosen if experiment.limit is None else _round_robin(chosen, experiment.limit)
+
+
+def _round_robin(tasks: Sequence[Task], limit: int) -> list[Task]:
+    """``limit`` tasks in all, one from each cluster in turn, given back in the frozen order."""
+    queues: dict[str, list[int]] = defaultdict(list)
+    for index, task in enumerate(tasks):
+        queues[task.cluster].append(index)
+    order = sorted((turn, number, index) for number, q in enumerate(queues.values()) for turn, index in enumerate(q))
+    return [tasks[index] for index in sorted(index for _, _, index in order[:limit])]
+
+
+def _check_primary(plan: Plan) -> None:
+    primary = plan.experiment.primary
+    if primary is None:
+        return
+    arms = [arm.name for arm in plan.contenders]
+    for name in (primary.a, primary.b):
+        if name not in arms:
+            raise UsageError(f"The primary compares {name!r}, which is no arm of this run.{suggestion(name, arms)}")
+    metrics = [m.name for m in plan.metrics]
+    if primary.metric not in metrics:
+        raise UsageError(
+            f"The primary's metric {primary.metric!r} is not scored here.{suggestion(primary.metric, metrics)}"
+        )
+    splits = {"all"} | {t.split for t in plan.tasks}
+    if primary.split not in splits:
+        raise UsageError(f"The primary's split {primary.split!r} has no task here.{suggestion(primary.split, splits)}")
+
+
+def _identity(plan: Plan) -> dict[str, Any]:
+    experiment = plan.experiment
+    return {
+        "suite": experiment.suite,
+        "stage": experiment.stage,
+        "suite_settings": dict(plan.suite.identity()),
+        "tokens": experiment.tokens,
+        "budgets": list(experiment.budgets),
+        "ks": list(experiment.ks),
+        "categories": list(experiment.categories),
+        "conversations": list(experiment.scopes),
+        "limit": experiment.limit,
+        "builds": experiment.builds,
+        "seed": experiment.seed,
+        "controls": experiment.controls,
+        "limits": experiment.limits.model_dump(mode="json"),
+        "primary": experiment.primary.model_dump(mode="json") if experiment.primary else None,
+        "tasks": digest_of([t.model_dump(mode="json") for t in plan.tasks]),
+        "corpora": {name: corpus.digest for name, corpus in sorted(plan.corpora.items())},
+        "arms": {
+            arm.name: {
+                **arm.model_dump(mode="json", exclude={"name"}),
+                "memory": arm.memory.rpartition("/")[2],
+                "source": f"{s.origin} {s.version}" if (s := plan.sources.get(arm.memory)) else None,
+            }
+            for arm in plan.arms
+        },
+        "judges": {judge.id: dict(judge.config) for judge in plan.judges},
+    }

@@ -1,0 +1,86 @@
+"""May this run be published? Every reason why not, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from memassay.running.plan import Plan
+from memassay.runs.folder import Counted, Key, RunFolder
+
+PROVIDER_SHARE = 0.01
+PROVIDER_GAP = 0.01
+
+
+def publishable(
+    plan: Plan,
+    run: RunFolder,
+    counted: Mapping[Key, Counted],
+    planned: int,
+    controls: Mapping[str, Any],
+    unavailable: Mapping[str, str],
+) -> dict[str, Any]:
+    """``{"value", "reasons"}`` by the rules of docs/statistics.md.
+
+    Args:
+        plan: the run's plan.
+        run: its folder (for the writers' environments).
+        counted: the records that count.
+        planned: cells that had to be recorded.
+        controls: the summary's controls.
+        unavailable: arms without a number; they are no obstacle, they are null.
+    """
+    reasons: list[str] = []
+    if plan.suite.data == "generated":
+        reasons.append("the data are a generated sample")
+    kinds: dict[str, Counter[str]] = {}
+    for key, record in counted.items():
+        if key[1] not in unavailable:
+            kinds.setdefault(key[1], Counter())[record.status.kind] += 1
+    have = sum(c.total() for c in kinds.values())
+    if have < planned:
+        reasons.append(f"{planned - have} of {planned} cells are missing; run the same command again")
+    reasons += _failures(plan, kinds)
+    if not plan.experiment.controls:
+        reasons.append("the controls were switched off")
+    reasons += [
+        f"control {name} failed: {_why(control)}" for name, control in controls.items() if not control["passed"]
+    ]
+    settings = plan.identity.get("suite_settings", {})
+    data = settings.get("data") if isinstance(settings, Mapping) else None
+    if plan.suite.data == "real" and isinstance(data, Mapping) and data.get("catalogue") is False:
+        reasons.append("the data file is not the one in the catalogue (see: memassay data list)")
+    if plan.experiment.limit or plan.experiment.categories or plan.experiment.scopes:
+        reasons.append("a filter was used (--limit, --categories or --conversations)")
+    if plan.experiment.primary is None:
+        reasons.append("no primary comparison was named before the run (--primary METRIC:A>B)")
+    environments = [e for entries in run.manifest.get("writers", {}).values() for e in entries]
+    if any(e.get("source_dirty") for e in environments):
+        reasons.append("memassay ran from a source tree with uncommitted changes")
+    if len({e.get("memassay") for e in environments}) > 1:
+        reasons.append("writers ran different versions of memassay")
+    return {"value": not reasons, "reasons": reasons}
+
+
+def _failures(plan: Plan, kinds: Mapping[str, Counter[str]]) -> list[str]:
+    reasons: list[str] = []
+    harness = sum(c["harness"] for c in kinds.values())
+    if harness:
+        reasons.append(f"{harness} cells failed by the harness")
+    shares = [kinds[a.name]["provider"] / kinds[a.name].total() for a in plan.contenders if a.name in kinds]
+    if shares and max(shares) > PROVIDER_SHARE:
+        reasons.append(f"provider failures reach {max(shares):.1%} of an arm (at most 1 % is allowed)")
+    if shares and max(shares) - min(shares) > PROVIDER_GAP:
+        reasons.append("provider failures differ by more than 1 point between arms")
+    return reasons
+
+
+def _why(control: Mapping[str, Any]) -> str:
+    failed = [c for c in control["checks"] if c["passed"] is not True]
+    if not failed:
+        return "it was not measured"
+    first = failed[0]
+    more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+    arm = f"{first['arm']}, " if "arm" in first else ""
+    return f"{arm}{first['metric']}: {first['detail']}{more}"

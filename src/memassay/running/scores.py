@@ -1,0 +1,141 @@
+"""From judgements to arrays: one score per task, arm and metric, paired over the same tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from memassay.core.types import Judgement, Task
+from memassay.runs.folder import FINAL, Counted, Key, key_of
+from memassay.stats import Clusters
+
+Vector = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Scores:
+    """Scores of one judge configuration over the suite's tasks (markers left out).
+
+    Attributes:
+        tasks: in frozen order.
+        values: arm, then metric, to one number per task; NaN where the metric is undefined or the cell unfinished.
+            Builds and repetitions are averaged inside the task.
+        labels: arm, then label, to one number per task (tokens, passages).
+        missing: per task, whether any arm's cell is unfinished; such a task leaves every arm.
+        failed: arm to a mask of the tasks whose memory failed.
+    """
+
+    tasks: Sequence[Task]
+    values: dict[str, dict[str, Vector]] = field(default_factory=dict)
+    labels: dict[str, dict[str, Vector]] = field(default_factory=dict)
+    missing: Mask = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    failed: dict[str, Mask] = field(default_factory=dict)
+
+    def clusters(self, keep: Mask) -> Clusters:
+        return Clusters.of([task.cluster for task, k in zip(self.tasks, keep, strict=True) if k])
+
+    def defined(self, arm: str, metric: str) -> Mask:
+        """Tasks that count for an arm and a metric."""
+        vector = self.values.get(arm, {}).get(metric)
+        if vector is None:
+            return np.zeros(len(self.tasks), dtype=np.bool_)
+        return ~np.isnan(vector) & ~self.missing
+
+    def where(self, **fields: str) -> Mask:
+        """Tasks whose attributes have these values (``split="test"``)."""
+        return np.array([all(getattr(t, k) == v for k, v in fields.items()) for t in self.tasks], dtype=np.bool_)
+
+
+@dataclass
+class Outcomes:
+    """How the cells of the suite's tasks ended.
+
+    Attributes:
+        finished: arm to how many of each task's cells were answered or failed by the memory.
+        failed: arm to a mask of the tasks whose memory failed.
+        attempts: the counted attempt by cell.
+        kinds: arm to counts per kind.
+    """
+
+    finished: dict[str, npt.NDArray[np.int64]]
+    failed: dict[str, Mask]
+    attempts: dict[Key, int]
+    kinds: dict[str, Counter[str]]
+
+
+def outcomes(tasks: Sequence[Task], arms: Sequence[str], counted: Mapping[Key, Counted]) -> Outcomes:
+    """Gather how every cell ended.
+
+    Args:
+        tasks: the suite's tasks.
+        arms: arms to gather; an unmeasurable arm is not among them.
+        counted: the records that count, those of other tasks and arms among them.
+    """
+    index = {task.id: i for i, task in enumerate(tasks)}
+    found = Outcomes(
+        finished={arm: np.zeros(len(tasks), dtype=np.int64) for arm in arms},
+        failed={arm: np.zeros(len(tasks), dtype=np.bool_) for arm in arms},
+        attempts={},
+        kinds={arm: Counter() for arm in arms},
+    )
+    for key, record in counted.items():
+        i = index.get(key[0])
+        if i is None or key[1] not in found.finished:
+            continue
+        kind = record.status.kind
+        found.kinds[key[1]][kind] += 1
+        found.attempts[key] = record.attempt
+        if kind in FINAL:
+            found.finished[key[1]][i] += 1
+            found.failed[key[1]][i] |= kind == "memory"
+    return found
+
+
+def collect(
+    tasks: Sequence[Task],
+    arms: Sequence[str],
+    ended: Outcomes,
+    judgements: Iterable[Judgement],
+    builds: Mapping[str, int],
+) -> Scores:
+    """Gather one judge's verdicts.
+
+    Args:
+        tasks: the suite's tasks.
+        arms: arms to gather.
+        ended: how the cells ended, for what is unfinished and what the memory failed.
+        judgements: the judge's verdicts; only those on the attempt that counts are used.
+        builds: planned build replicates per arm.
+    """
+    index = {task.id: i for i, task in enumerate(tasks)}
+    n = len(tasks)
+    scores = Scores(tasks=tasks, failed={arm: ended.failed[arm] for arm in arms})
+    scores.missing = np.zeros(n, dtype=np.bool_)
+    for arm in arms:
+        scores.missing |= ended.finished[arm] < builds.get(arm, 1)
+    sums: dict[tuple[str, str], tuple[Vector, Vector]] = {}
+    open_cells = {key: attempt for key, attempt in ended.attempts.items() if key[1] in scores.failed}
+    for verdict in judgements:
+        key = key_of(verdict.subjects[0])
+        # Popped: a second verdict on the same attempt is never counted.
+        if open_cells.get(key) != verdict.attempt:
+            continue
+        del open_cells[key]
+        task, arm = key[0], key[1]
+        i = index[task]
+        for metric, value in verdict.scores.items():
+            if value is not None:
+                total, count = sums.setdefault((arm, metric), (np.zeros(n), np.zeros(n)))
+                total[i] += value
+                count[i] += 1
+        for label, amount in verdict.labels.items():
+            if isinstance(amount, (int, float)):
+                scores.labels.setdefault(arm, {}).setdefault(label, np.full(n, np.nan))[i] = amount
+    for (arm, metric), (total, count) in sums.items():
+        scores.values.setdefault(arm, {})[metric] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return scores

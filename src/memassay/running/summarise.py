@@ -1,0 +1,259 @@
+"""From judgements to the summary: every number with its error bar, every comparison paired."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from memassay.core.types import BuildReport, Estimate
+from memassay.running.comparisons import compare_arms
+from memassay.running.controls import check_controls
+from memassay.running.markers import MARKER
+from memassay.running.plan import Plan
+from memassay.running.publishable import publishable
+from memassay.running.scores import Mask, Outcomes, Scores, collect, outcomes
+from memassay.runs.folder import Counted, Key, RunFolder, key_of
+from memassay.runs.ledger import log_test_read
+from memassay.stats import Band, Clusters, cluster_mean, question_mean
+from memassay.version import __version__
+
+SCHEMA = 1
+KINDS = ("memory", "provider", "harness")
+
+
+def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log_reads: bool = True) -> dict[str, Any]:
+    """The summary of a run as far as it has come (architecture.md, section 7).
+
+    Args:
+        run: the folder, judged.
+        plan: the run's plan.
+        unavailable: arms that cannot be measured, with the reason.
+        log_reads: note the read of the test split in the folder's parent.
+    """
+    counted, extra = run.counted()
+    tasks = [t for t in plan.tasks if t.category != MARKER]
+    measured = [arm.name for arm in plan.arms if arm.name not in unavailable]
+    builds = {arm.name: plan.experiment.builds if arm.role != "control" else 1 for arm in plan.arms}
+    ended = outcomes(tasks, measured, counted)
+    by_judge = {
+        judge.id: collect(
+            tasks,
+            measured if number == 0 else [a.name for a in plan.contenders if a.name not in unavailable],
+            ended,
+            run.each_judgement(judge.id),
+            builds,
+        )
+        for number, judge in enumerate(plan.judges)
+    }
+    primary_scores = by_judge[plan.judges[0].id]
+    expected = run.expected()
+    ceiling: dict[str, dict[str, float]] = expected["ceilings"]
+    bands = {metric: Band(**band) for metric, band in expected["chance"].items()}
+    walls = _walls(run, counted)
+    built = run.builds()
+    arms = {
+        arm.name: _arm(plan, arm.name, by_judge, ended, walls.get(arm.name, []), built, unavailable.get(arm.name))
+        for arm in plan.contenders
+    }
+    controls: dict[str, Any] = {}
+    if plan.experiment.controls:
+        marker_scores = _marker_scores(run, plan, unavailable)
+        estimates = {
+            name: {m: Estimate.model_validate(e) for m, e in arm["metrics"].items()}
+            for name, arm in arms.items()
+            if name not in unavailable
+        }
+        controls = check_controls(primary_scores, marker_scores, estimates, bands, next(iter(ceiling.values())))
+    planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
+    reads = 0
+    if any(t.split == "test" for t in tasks) and plan.suite.data == "real" and log_reads:
+        reads = log_test_read(run.path, str(run.manifest.get("identity_digest", "")))
+    summary: dict[str, Any] = {
+        "schema_version": SCHEMA,
+        "suite": plan.experiment.suite,
+        "run": run.path.name,
+        "stage": plan.experiment.stage,
+        "sample": plan.suite.data == "generated",
+        "data": plan.suite.data,
+        "model": "none",
+        "identity_digest": run.manifest.get("identity_digest"),
+        "version": __version__,
+        "tokens": plan.experiment.tokens,
+        "budgets": list(plan.experiment.budgets),
+        "ks": list(plan.experiment.ks),
+        "publishable": publishable(plan, run, counted, planned, controls, unavailable),
+        "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
+        "headline_metric": headline(plan),
+        "controls": controls,
+        "chance": {m: {"mean": b.mean, "low": b.low, "high": b.high} for m, b in bands.items()},
+        "ceilings": ceiling,
+        "arms": arms,
+        "comparisons": compare_arms(plan, primary_scores, unavailable, headline(plan)),
+        "cells": {"planned": planned, "counted": sum(1 for k in counted if k[1] not in unavailable), **extra},
+        "notes": [],
+        "test_reads": reads,
+    }
+    summary["notes"] = _notes(plan, summary, primary_scores)
+    return summary
+
+
+def _walls(run: RunFolder, counted: Mapping[Key, Counted]) -> dict[str, list[float]]:
+    """Milliseconds per cell of every arm."""
+    walls: dict[str, list[float]] = {}
+    for answer in run.each(counted):
+        walls.setdefault(answer.cell.arm, []).append(answer.usage.wall_ms)
+    return walls
+
+
+def headline(plan: Plan) -> str:
+    """The metric shown first: the primary's, else the suite's first family at 4,000 tokens or its largest budget."""
+    if plan.experiment.primary:
+        return plan.experiment.primary.metric
+    family = plan.metrics[0].name.partition("@")[0]
+    at = [m for m in plan.metrics if m.budget is not None and m.name.partition("@")[0] == family]
+    return next((m.name for m in at if m.budget == 4000), at[-1].name if at else plan.metrics[0].name)
+
+
+def _arm(
+    plan: Plan,
+    name: str,
+    by_judge: Mapping[str, Scores],
+    ended: Outcomes,
+    walls: Sequence[float],
+    builds: Sequence[BuildReport],
+    reason: str | None,
+) -> dict[str, Any]:
+    arm = next(a for a in plan.arms if a.name == name)
+    source = plan.sources[arm.memory]
+    scores = by_judge[plan.judges[0].id]
+    tasks = scores.tasks
+    everything = np.ones(len(tasks), dtype=np.bool_)
+    metrics = [m.name for m in plan.metrics]
+    cited = [f"cited@{b}" for b in plan.experiment.budgets]
+    splits = list(dict.fromkeys(t.split for t in tasks))
+    categories = [c for c in getattr(plan.suite, "categories", ()) if any(t.category == c for t in tasks)]
+    categories += [c for c in dict.fromkeys(t.category for t in tasks) if c not in categories]
+    answered = ~scores.failed.get(name, ~everything)
+    kinds = ended.kinds.get(name, Counter())
+    leave_out = getattr(plan.suite, "sensitivities", None)
+    sensitivities: Mapping[str, frozenset[str]] = leave_out(tasks) if leave_out else {}
+    keys = {
+        str(judge.config.get("key")): by_judge[judge.id] for judge in plan.judges if judge.config.get("key") is not None
+    }
+    return {
+        "role": arm.role,
+        "memory": arm.memory.rpartition("/")[2],
+        "options": dict(arm.options),
+        "source": {"origin": source.origin, "version": source.version},
+        "reason": reason,
+        "data": plan.suite.data,
+        "model": "none",
+        **_block(scores, name, metrics, everything, reason),
+        "cluster_means": {m: _cluster_mean(scores, name, m) for m in metrics},
+        "cited": _block(scores, name, cited, everything, reason)["metrics"],
+        "splits": {s: _block(scores, name, metrics, scores.where(split=s), reason) for s in splits},
+        "categories": {c: _flat(_block(scores, name, metrics, scores.where(category=c), reason)) for c in categories},
+        "failures": {kind: kinds.get(kind, 0) for kind in KINDS},
+        "secondary": {
+            "answered_only": _block(scores, name, metrics, answered, reason),
+            "keys": {key: _block(s, name, metrics, everything, reason) for key, s in keys.items()},
+            "sensitivity": {
+                title: _block(scores, name, metrics, np.array([t.id not in out for t in tasks], dtype=np.bool_), reason)
+                for title, out in sensitivities.items()
+                if any(t.id in out for t in tasks)
+            },
+        },
+        "usage": _usage(scores, name, walls, [b for b in builds if b.memory == name]),
+    }
+
+
+def _block(scores: Scores, arm: str, metrics: Sequence[str], where: Mask, reason: str | None) -> dict[str, Any]:
+    """``{"n", "metrics"}`` of an arm over some tasks."""
+    found: dict[str, Any] = {}
+    most = 0
+    groups: dict[bytes, Clusters] = {}
+    for metric in metrics:
+        if reason is not None:
+            found[metric] = Estimate(value=None, reason=reason).model_dump(mode="json")
+            continue
+        keep = scores.defined(arm, metric) & where
+        values = scores.values[arm][metric][keep] if keep.any() else np.zeros(0)
+        mask = keep.tobytes()
+        if mask not in groups:
+            groups[mask] = scores.clusters(keep)
+        found[metric] = question_mean(values, groups[mask]).model_dump(mode="json")
+        most = max(most, len(values))
+    return {"n": most, "metrics": found}
+
+
+def _flat(found: dict[str, Any]) -> dict[str, Any]:
+    return {"n": found["n"], **found["metrics"]}
+
+
+def _cluster_mean(scores: Scores, arm: str, metric: str) -> float | None:
+    keep = scores.defined(arm, metric)
+    return cluster_mean(scores.values[arm][metric][keep], scores.clusters(keep)) if keep.any() else None
+
+
+def _usage(scores: Scores, arm: str, walls: Sequence[float], builds: Sequence[BuildReport]) -> dict[str, Any]:
+    made = list(
+        {b.store.key if b.store else f"-{b.scope}": b for b in builds if not b.scope.endswith("+marker")}.values()
+    )
+    tokens = scores.labels.get(arm, {}).get("tokens", np.zeros(0))
+    costs = [b.usage.cost_usd for b in made if b.usage.cost_usd is not None]
+    return {
+        "build": {
+            "stores": len(made),
+            "seconds": round(sum(b.usage.wall_ms for b in made) / 1000, 3),
+            "bytes": sum(b.bytes or 0 for b in made),
+            "passages": sum(b.passages or 0 for b in made) or None,
+            "cost_usd": sum(costs) if costs else None,
+        },
+        "retrieve_ms": _quantiles(walls),
+        "tokens_per_dossier": _quantiles(tokens[~np.isnan(tokens)].tolist()),
+    }
+
+
+def _quantiles(values: Sequence[float]) -> dict[str, float | None]:
+    if not values:
+        return {"p50": None, "p95": None}
+    return {"p50": round(float(np.quantile(values, 0.5)), 3), "p95": round(float(np.quantile(values, 0.95)), 3)}
+
+
+def _marker_scores(run: RunFolder, plan: Plan, unavailable: Mapping[str, str]) -> dict[str, list[float | None]]:
+    markers = [t.id for t in plan.tasks if t.category == MARKER]
+    wanted = set(markers)
+    judgements = {
+        key_of(v.subjects[0]): v for v in run.each_judgement(plan.judges[0].id) if v.subjects[0].task in wanted
+    }
+    metric = f"all@{max(plan.experiment.budgets)}"
+    return {
+        arm.name: [
+            (found.scores.get(metric) if (found := judgements.get((task, arm.name, 0, 0))) else None)
+            for task in markers
+        ]
+        for arm in plan.contenders
+        if arm.name not in unavailable
+    }
+
+
+def _notes(plan: Plan, summary: Mapping[str, Any], scores: Scores) -> list[str]:
+    notes: list[str] = []
+    if summary["sample"]:
+        notes.append("Sample data, generated: they show that everything works and carry no verdict.")
+    if scores.missing.any():
+        notes.append(f"{int(scores.missing.sum())} tasks are unfinished for some arm and left out of every arm.")
+    for arm, found in summary["arms"].items():
+        if found["reason"]:
+            notes.append(f"{arm} cannot be measured here: {found['reason']}")
+    clusters = len({t.cluster for t in scores.tasks})
+    if clusters == 1:
+        notes.append("One cluster: every number holds given this conversation (or store) only.")
+    elif clusters <= 5:
+        notes.append(f"{clusters} clusters: the sign-flip test can never reach p = .05, so no comparison is decidable.")
+    if plan.experiment.primary is None:
+        notes.append("No primary comparison was named before the run: intervals are shown, verdict words are not.")
+    return notes

@@ -1,0 +1,331 @@
+"""The run folder: one place, one format per file; everything later than the answers is made from it alone.
+
+::
+
+    manifest.json            identity (guarded) and one entry per writer (recorded)
+    tasks.jsonl              frozen, with gold
+    expected.json            what the controls must show, fixed before the first cell
+    builds.jsonl             one BuildReport per store and attempt
+    answers-WRITER.jsonl     one Answer per attempt
+    judgements/ID.jsonl      one file per judge configuration, beside ID.json, its manifest
+    dossiers/  transcripts/  content-addressed, compressed
+    summary.json  summary.md  report.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from memassay.core.digest import canonical_json, digest_of
+from memassay.core.errors import DataError
+from memassay.core.types import Answer, BuildReport, CellKey, Dossier, Judgement, Passage, Status, Task
+from memassay.runs.blobs import Blobs
+from memassay.runs.guard import guard
+from memassay.runs.lines import LineWriter, disk_errors, read_lines, write_whole
+
+FORMAT = 1
+M = TypeVar("M", bound=BaseModel)
+Key = tuple[str, str, int, int]
+_PASSAGES = TypeAdapter(tuple[Passage, ...])
+
+
+FINAL = ("answered", "memory")
+"""Kinds of status that finish a cell; provider and harness failures are tried again."""
+_STATUS = {str(status): status for status in Status}
+
+
+class Counted(NamedTuple):
+    """The record that counts for a cell: how it ended, and where it stands (segment and line)."""
+
+    status: Status
+    attempt: int
+    segment: int
+    line: int
+
+
+def key_of(cell: CellKey) -> Key:
+    """A cell's key as a tuple: task, arm, build, repetition."""
+    return cell.task, cell.arm, cell.build, cell.repetition
+
+
+class RunFolder:
+    """A run on disk. Making one reads nothing; ``enter`` creates or guards it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.dossiers = Blobs(path / "dossiers")
+        self.transcripts = Blobs(path / "transcripts")
+
+    @classmethod
+    def existing(cls, path: Path) -> RunFolder:
+        """The run at ``path``.
+
+        Raises:
+            DataError: it is not a run folder.
+        """
+        if not (path / "manifest.json").is_file():
+            raise DataError(f"{path} is not a run folder (it has no manifest.json). Give the folder that --out named.")
+        return cls(path)
+
+    # -- manifest ----------------------------------------------------------------------------------------------
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest as written.
+
+        Raises:
+            DataError: it is damaged.
+        """
+        try:
+            value = json.loads((self.path / "manifest.json").read_text("utf-8"))
+            identity = value["identity"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DataError(f"{self.path}/manifest.json is missing or damaged; start a new run folder.") from error
+        if value.get("format") != FORMAT or not isinstance(identity, dict):
+            raise DataError(f"{self.path} has run-folder format {value.get('format')!r}; this memassay reads {FORMAT}.")
+        return dict(value)
+
+    def enter(
+        self,
+        identity: Mapping[str, Any],
+        experiment: Mapping[str, Any],
+        writer: str,
+        environment: Mapping[str, Any],
+        tasks: Iterable[Task],
+    ) -> bool:
+        """Create the folder, or check that it is the same run. Returns True when it existed.
+
+        Raises:
+            GuardError: something that can change a number differs, with the field named.
+            EnvironmentProblem: the folder cannot be written.
+        """
+        plain = json.loads(canonical_json(identity))
+        with disk_errors(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+        with self._locked():
+            existed = (self.path / "manifest.json").exists()
+            manifest = (
+                self.manifest
+                if existed
+                else {
+                    "format": FORMAT,
+                    "identity": plain,
+                    "experiment": experiment,
+                    "writers": {},
+                }
+            )
+            if existed:
+                guard(manifest["identity"], plain, str(self.path))
+            else:
+                write_whole(self.path / "tasks.jsonl", "".join(f"{to_line(task)}\n" for task in tasks))
+            entries = manifest["writers"].setdefault(writer, [])
+            if environment not in entries:
+                entries.append(dict(environment))
+            manifest["identity_digest"] = digest_of(plain)
+            write_whole(
+                self.path / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+            )
+        return existed
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        with disk_errors(self.path), (self.path / ".lock").open("a") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+    # -- records -----------------------------------------------------------------------------------------------
+
+    def tasks(self) -> list[Task]:
+        """The frozen tasks, in order."""
+        return list(self._records(self.path / "tasks.jsonl", Task))
+
+    def builds(self) -> list[BuildReport]:
+        """Every build report, in the order written."""
+        return list(self._records(self.path / "builds.jsonl", BuildReport))
+
+    def record_build(self, report: BuildReport) -> None:
+        """Append a build report; writers take turns."""
+        with self._locked(), LineWriter(self.path / "builds.jsonl") as lines:
+            lines.append(to_line(report))
+
+    def answer_writer(self, writer: str) -> LineWriter:
+        """The segment of one writer, locked.
+
+        Raises:
+            RunLocked: another process writes this shard.
+        """
+        return LineWriter(self.path / f"answers-{writer}.jsonl")
+
+    def segments(self) -> list[Path]:
+        """The answer files, in name order (which makes "first" the same for every reader)."""
+        return sorted(self.path.glob("answers-*.jsonl"))
+
+    def finished(self) -> tuple[set[Key], dict[Key, int]]:
+        """What a resume needs: keys that count as finished, and how many attempts each open key has had.
+
+        Reads keys and status only, so a million records take seconds.
+        """
+        done: set[Key] = set()
+        open_attempts: dict[Key, int] = {}
+        for segment in self.segments():
+            for number, record in read_lines(segment):
+                key, status, attempt = _head(segment, number, record)
+                if status.kind in FINAL:
+                    done.add(key)
+                else:
+                    open_attempts[key] = max(open_attempts.get(key, 0), attempt)
+        for key in done:
+            open_attempts.pop(key, None)
+        return done, open_attempts
+
+    def counted(self) -> tuple[dict[Key, Counted], dict[str, int]]:
+        """Which record of each cell counts, and how many do not.
+
+        A cell counts by its first attempt that was answered or that the memory failed, else by its last attempt.
+
+        Returns:
+            The counted record by key, and ``{"attempts": retried, "duplicates": finished cells recorded again}``.
+        """
+        counted: dict[Key, Counted] = {}
+        extra = {"attempts": 0, "duplicates": 0}
+        for name, segment in enumerate(self.segments()):
+            for number, record in read_lines(segment):
+                key, status, attempt = _head(segment, number, record)
+                new = Counted(status, attempt, name, number)
+                held = counted.get(key)
+                if held is None:
+                    counted[key] = new
+                elif held.status.kind in FINAL:
+                    extra["duplicates"] += 1
+                else:
+                    extra["attempts"] += 1
+                    if status.kind in FINAL or attempt >= held.attempt:
+                        counted[key] = new
+        return counted, extra
+
+    def each(self, counted: Mapping[Key, Counted]) -> Iterator[Answer]:
+        """The counted answers, one at a time."""
+        places = {(c.segment, c.line) for c in counted.values()}
+        for name, segment in enumerate(self.segments()):
+            for number, record in read_lines(segment):
+                if (name, number) in places:
+                    yield _model(segment, number, record, Answer)
+
+    def answers(self) -> tuple[dict[Key, Answer], dict[str, int]]:
+        """All counted answers by key, and how many records do not count. For runs that fit in memory."""
+        counted, extra = self.counted()
+        return {key_of(answer.cell): answer for answer in self.each(counted)}, extra
+
+    def judgement_files(self) -> list[str]:
+        """Ids of the judge configurations that have judged here."""
+        return sorted(p.stem for p in (self.path / "judgements").glob("*.jsonl"))
+
+    def each_judgement(self, judge: str) -> Iterator[Judgement]:
+        """The verdicts of one judge configuration, one at a time, in the order written."""
+        return self._records(self.path / "judgements" / f"{judge}.jsonl", Judgement)
+
+    def judgements(self, judge: str) -> dict[Key, Judgement]:
+        """The verdicts of one judge configuration by cell. For runs that fit in memory."""
+        return {key_of(verdict.subjects[0]): verdict for verdict in self.each_judgement(judge)}
+
+    def judged(self, judge: str) -> dict[Key, int]:
+        """Which attempt of each cell a judge configuration has judged."""
+        path = self.path / "judgements" / f"{judge}.jsonl"
+        found: dict[Key, int] = {}
+        for number, record in read_lines(path):
+            try:
+                found[_key(record["subjects"][0])] = record["attempt"]
+            except (KeyError, TypeError, IndexError) as error:
+                raise DataError(f"{path.name}, line {number} is not a judgement.") from error
+        return found
+
+    def judge_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:
+        """The file of one judge configuration, locked; its own manifest is guarded."""
+        manifest = self.path / "judgements" / f"{judge}.json"
+        plain = json.loads(canonical_json(config))
+        if manifest.exists():
+            guard(json.loads(manifest.read_text("utf-8")), plain, f"{self.path}/judgements/{judge}")
+        else:
+            write_whole(manifest, json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+        return LineWriter(self.path / "judgements" / f"{judge}.jsonl")
+
+    def expected(self) -> dict[str, Any]:
+        """What the controls must show, as fixed before the first cell.
+
+        Raises:
+            DataError: it is missing or damaged.
+        """
+        try:
+            return dict(json.loads((self.path / "expected.json").read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self.path}/expected.json is missing or damaged; run the same command again.") from error
+
+    def expect(self, expected: Mapping[str, Any]) -> None:
+        """Fix what the controls must show."""
+        write_whole(self.path / "expected.json", json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
+
+    # -- dossiers and summary ----------------------------------------------------------------------------------
+
+    def put_dossier(self, dossier: Dossier) -> str:
+        """Store the passages; returns the blob's digest."""
+        return self.dossiers.put(_PASSAGES.dump_json(dossier.passages, exclude_defaults=True).decode())
+
+    def dossier(self, digest: str) -> Dossier:
+        """The dossier under a blob digest."""
+        passages = _PASSAGES.validate_json(self.dossiers.get(digest))
+        return Dossier(status="ok" if passages else "empty", passages=passages, digest=digest)
+
+    def summary(self) -> dict[str, Any]:
+        """The summary as written.
+
+        Raises:
+            DataError: there is none yet.
+        """
+        try:
+            return dict(json.loads((self.path / "summary.json").read_text("utf-8")))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{self.path} has no readable summary.json; run: memassay report {self.path}") from error
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        write_whole(
+            self.path / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        )
+
+    @staticmethod
+    def _records(path: Path, model: type[M]) -> Iterator[M]:
+        for number, record in read_lines(path):
+            yield _model(path, number, record, model)
+
+
+def _model(path: Path, number: int, record: dict[str, Any], model: type[M]) -> M:
+    try:
+        return model.model_validate(record)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            f"{path.name}, line {number}: {field}: {first['msg']}. Was it written by another version of memassay?"
+        ) from error
+
+
+def _key(cell: Mapping[str, Any]) -> Key:
+    return cell["task"], cell["arm"], cell["build"], cell["repetition"]
+
+
+def _head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Status, int]:
+    try:
+        return _key(record["cell"]), _STATUS[record["status"]], record["attempt"]
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path.name}, line {number} is not an answer record.") from error
+
+
+def to_line(record: BaseModel) -> str:
+    """A record as one JSON line; fields in declared order, so that a resume finds key and status first."""
+    return json.dumps(record.model_dump(mode="json"), separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,74 @@
+"""The statistics contract: one function per row of docs/statistics.md; nothing else feeds a verdict.
+
+=========================================  =====================================================================
+row                                        function
+=========================================  =====================================================================
+locomo: one arm                            ``question_mean``, with ``cluster_mean`` printed beside it
+locomo: two arms                           ``paired_difference``, then ``verdict`` for the primary pair
+locomo: >= 3 arms, budgets, categories     ``max_t`` (``holm`` for comparison only)
+any: regression gate                       ``regression_gate``
+controls                                   ``draw_band``, ``check_oracle``, ``check_empty``, ``check_random``,
+                                           ``check_shuffled_gold``
+power before spending                      ``pilot``, ``detectable_difference``, ``power_of``, ``verdict_power``
+unit: repeated measures of a task          ``average_within``, ``rerun_noise``
+shares                                     ``clopper_pearson``, ``wilson``, ``korn_graubard``
+=========================================  =====================================================================
+
+Functions are pure and take numpy arrays; labels that serve many calls are factorised once with ``Clusters.of``. Random
+draws come from a generator that the caller names. Nothing here reads a file or keeps state.
+"""
+
+from memassay.stats.bands import (
+    Band,
+    ControlCheck,
+    check_empty,
+    check_oracle,
+    check_random,
+    check_shuffled_gold,
+    draw_band,
+)
+from memassay.stats.clustered import cluster_mean, question_mean
+from memassay.stats.clusters import Clusters
+from memassay.stats.families import holm, max_t
+from memassay.stats.gate import GateResult, Leg, regression_gate
+from memassay.stats.paired import McNemar, Paired, paired_difference
+from memassay.stats.power import DEFAULT_PILOT, Pilot, Power, detectable_difference, pilot, power_of, verdict_power
+from memassay.stats.proportion import clopper_pearson, korn_graubard, wilson
+from memassay.stats.repeats import RerunNoise, average_within, rerun_noise
+from memassay.stats.verdicts import Verdict, verdict
+
+__all__ = [
+    "DEFAULT_PILOT",
+    "Band",
+    "Clusters",
+    "ControlCheck",
+    "GateResult",
+    "Leg",
+    "McNemar",
+    "Paired",
+    "Pilot",
+    "Power",
+    "RerunNoise",
+    "Verdict",
+    "average_within",
+    "check_empty",
+    "check_oracle",
+    "check_random",
+    "check_shuffled_gold",
+    "clopper_pearson",
+    "cluster_mean",
+    "detectable_difference",
+    "draw_band",
+    "holm",
+    "korn_graubard",
+    "max_t",
+    "paired_difference",
+    "pilot",
+    "power_of",
+    "question_mean",
+    "regression_gate",
+    "rerun_noise",
+    "verdict",
+    "verdict_power",
+    "wilson",
+]
