@@ -46,7 +46,7 @@ class Gate(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     metrics: tuple[str, ...] = ()
-    margin: float = Field(0.02, gt=0, lt=1)
+    margin: float = Field(0.03, gt=0, lt=1)
     split: str = "all"
 
 
