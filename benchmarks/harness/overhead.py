@@ -1,6 +1,6 @@
 """What a cell costs when memory and agent cost nothing, beside Inspect AI with its mock model; as a ratio in one run.
 
-    python benchmarks/harness/overhead.py                      # ours: 1,000, then 100,000 cells; time and peak memory
+    python benchmarks/harness/overhead.py                      # ours: 1,000 cells, then 10,000 tasks x 1 and x 10 arms
     python benchmarks/harness/overhead.py --inspect PYTHON     # PYTHON: an interpreter with inspect-ai installed
 
 Each measurement is a process of its own. Times are CPU seconds of the whole process less those of a run with one
@@ -23,10 +23,10 @@ import sys
 from pathlib import Path
 from memassay.running.experiment import experiment_of
 from memassay.running.pipeline import Place, run_experiment
-folder, cells, here = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+folder, cells, here, arms = sys.argv[1], int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 experiment = experiment_of({
-    "suite": f"{here}/noop.py:NoopSuite", "options": {"tasks": cells}, "agent": "noop", "controls": False,
-    "memories": {"nothing": {"use": f"{here}/noop.py:Nothing"}},
+    "suite": f"{here}/noop.py:NoopSuite", "options": {"tasks": cells // arms}, "agent": "noop", "controls": False,
+    "memories": {f"nothing-{i}": {"use": f"{here}/noop.py:Nothing"} for i in range(arms)},
 })
 run_experiment(experiment, Place(out=Path(folder), workers=8))
 """
@@ -51,12 +51,12 @@ eval(task, model=get_model("mockllm/model", custom_outputs=outputs()), log_dir=f
 """
 
 
-def cost(python: str, code: str, cells: int) -> tuple[float, float]:
+def cost(python: str, code: str, cells: int, arms: int = 1) -> tuple[float, float]:
     """CPU seconds and peak resident megabytes of one child process."""
     with tempfile.TemporaryDirectory() as folder:
         child = {k: os.environ[k] for k in ("PATH", "LANG") if k in os.environ} | {"HOME": folder}
         process = subprocess.Popen(
-            [python, "-c", code, f"{folder}/run", str(cells), str(HERE)],
+            [python, "-c", code, f"{folder}/run", str(cells), str(HERE), str(arms)],
             env=child,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -78,9 +78,11 @@ def main() -> None:
     mine = (few - start) / chosen.cells * 1000
     print(f"memassay, {chosen.cells:,} cells: {mine:.3f} ms of CPU per cell, peak {few_rss:.0f} MB")
     if chosen.many:
-        many, many_rss = cost(sys.executable, OURS, chosen.many)
-        each = (many - start) / chosen.many * 1000
-        print(f"memassay, {chosen.many:,} cells: {each:.3f} ms of CPU per cell, peak {many_rss:.0f} MB")
+        for arms in (1, 10):
+            many, many_rss = cost(sys.executable, OURS, chosen.many * arms // 10, arms)
+            each = (many - start) / (chosen.many * arms // 10) * 1000
+            what = f"{chosen.many // 10:,} tasks x {arms} arms"
+            print(f"memassay, {what}: {each:.3f} ms of CPU per cell, peak {many_rss:.0f} MB")
     if chosen.inspect:
         start, _ = cost(chosen.inspect, INSPECT, 1)
         theirs, rss = cost(chosen.inspect, INSPECT, chosen.cells)

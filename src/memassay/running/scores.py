@@ -130,12 +130,17 @@ def collect(
         i = index[task]
         for metric, value in verdict.scores.items():
             if value is not None:
-                total, count = sums.setdefault((arm, metric), (np.zeros(n), np.zeros(n)))
+                if (arm, metric) not in sums:
+                    sums[arm, metric] = np.zeros(n), np.zeros(n)
+                total, count = sums[arm, metric]
                 total[i] += value
                 count[i] += 1
         for label, amount in verdict.labels.items():
             if isinstance(amount, (int, float)):
-                scores.labels.setdefault(arm, {}).setdefault(label, np.full(n, np.nan))[i] = amount
+                held = scores.labels.setdefault(arm, {})
+                if label not in held:
+                    held[label] = np.full(n, np.nan)
+                held[label][i] = amount
     for (arm, metric), (total, count) in sums.items():
         scores.values.setdefault(arm, {})[metric] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     return scores

@@ -1,0 +1,99 @@
+"""From a text to the terms that an index holds: words, stop words, stems."""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from typing import Literal, get_args
+
+import Stemmer
+
+Stemming = Literal["english", "suffix", "none"]
+StopWords = Literal["questions", "lucene", "anchor", "none"]
+
+STEMMINGS: tuple[str, ...] = get_args(Stemming)
+STOP_WORD_LISTS: tuple[str, ...] = get_args(StopWords)
+
+_LUCENE = """
+a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was
+will with
+"""
+_ASKING = "what when where who whom whose which why how do does did have has had"
+_ANCHOR = """
+a an the is are was were be been of to in on at for and or with by from as it its this that what when where who which
+how did do does has have had i you he she they we his her their my your
+"""
+
+# The 33 words that Lucene's English analyzer leaves out; who, what, when, did and nearly all pronouns stay in.
+LUCENE = frozenset(_LUCENE.split())
+
+# A question says "what did ... have" whatever it asks for, and in a conversation these words stand in every other turn.
+QUESTIONS = LUCENE | frozenset(_ASKING.split())
+
+# The list of the script behind the published LOCOMO anchors; it leaves out most pronouns too.
+ANCHOR = frozenset(_ANCHOR.split())
+
+_STOP: dict[str, frozenset[str]] = {"questions": QUESTIONS, "lucene": LUCENE, "anchor": ANCHOR, "none": frozenset()}
+
+_SUFFIXES = ("ing", "ed", "es", "s")
+
+# Scripts written without spaces: Han, kana, and their compatibility and extension blocks.
+_UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:'(?:(?![{_UNSPACED}])[^\W_])+)*")
+_STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order: NFKC, case folded, letters and digits with inner apostrophes.
+
+    A run of Chinese or Japanese characters has no spaces to split at and becomes its overlapping pairs of characters
+    (a single character stays one word), which is what search engines do without a dictionary.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    found: list[str] = []
+    for word in _WORD.findall(folded):
+        if len(word) > 1 and _STARTS_UNSPACED.match(word):
+            found.extend(word[i : i + 2] for i in range(len(word) - 1))
+        else:
+            found.append(word)
+    return found
+
+
+def strip_suffix(word: str) -> str:
+    """The stem of the LOCOMO anchor script: the first of -ing, -ed, -es, -s that leaves at least three letters."""
+    for suffix in _SUFFIXES:
+        if len(word) > len(suffix) + 2 and word.endswith(suffix):
+            return word[: -len(suffix)]
+    return word
+
+
+class Analyzer:
+    """Turns a text into terms; equal settings give equal terms in every process. Safe for concurrent threads.
+
+    Args:
+        stemmer: ``english`` (Snowball English through PyStemmer), ``suffix`` (:func:`strip_suffix`) or ``none``.
+        stop_words: ``questions`` (48 words), ``lucene`` (33), ``anchor`` (48) or ``none``.
+    """
+
+    def __init__(self, stemmer: Stemming = "english", stop_words: StopWords = "questions") -> None:
+        self._stemmer = stemmer
+        self._stop = _STOP[stop_words]
+        self._local = threading.local()
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of ``text`` in order, with repetitions."""
+        kept = [word for word in words(text) if word not in self._stop]
+        if self._stemmer == "suffix":
+            return [strip_suffix(word) for word in kept]
+        if self._stemmer == "english":
+            stemmed: list[str] = self._snowball().stemWords(kept)
+            return stemmed
+        return kept
+
+    def _snowball(self) -> Stemmer.Stemmer:
+        # PyStemmer's documentation: a stemmer keeps a cache and must not be shared between threads.
+        stemmer = getattr(self._local, "stemmer", None)
+        if stemmer is None:
+            stemmer = self._local.stemmer = Stemmer.Stemmer("english")
+        return stemmer
