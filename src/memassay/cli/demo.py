@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+SAMPLE_BUDGETS = (250, 500, 1000, 2000)
+"""Samples are small: at larger budgets a whole conversation fits and every memory looks alike."""
 _NEXT = (
     "memassay data fetch locomo",
     "memassay run locomo --memory files,lexical --out runs/first",
@@ -73,5 +75,10 @@ def demo_experiment(suite: str) -> Any:
 
     names = [n for n in registry.memories.names() if registry.memories.source(n).origin == "memassay"]
     return experiment_of(
-        {"suite": suite, "options": {"sample": True}, "memories": {name: {"use": name} for name in names}}
+        {
+            "suite": suite,
+            "options": {"sample": True},
+            "memories": {name: {"use": name} for name in names},
+            "budgets": SAMPLE_BUDGETS,
+        }
     )

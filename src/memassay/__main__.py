@@ -1,0 +1,5 @@
+"""``python -m memassay``."""
+
+from memassay.cli.main import main
+
+main()

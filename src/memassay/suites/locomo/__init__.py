@@ -1,0 +1,1 @@
+"""Conversational memory: LOCOMO, its defects handled and named."""
