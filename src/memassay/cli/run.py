@@ -174,18 +174,22 @@ def takes_experiment(command: Callable[..., None]) -> Callable[..., None]:
     typed = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in parameters]
     wrapped.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in typed} | {"return": None}
-    del wrapped.__wrapped__  # type: ignore[attr-defined]
+    del wrapped.__wrapped__
     return wrapped
+
+
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; runs/SUITE by default.")]
+Stores = Annotated[Path | None, typer.Option("--stores", help="Folder of built stores; beside the run folder.")]
+Workers = Annotated[int, typer.Option("--workers", min=1, max=256, help="Cells in flight.")]
+Shard = Annotated[str, typer.Option("--shard", help="This writer's part, i/n.")]
 
 
 def run(
     experiment: Experiment,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; runs/SUITE by default.")] = None,
-    stores: Annotated[
-        Path | None, typer.Option("--stores", help="Folder of built stores; beside the run folder.")
-    ] = None,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=256, help="Cells in flight.")] = 4,
-    shard: Annotated[str, typer.Option("--shard", help="This writer's part, i/n.")] = "1/1",
+    out: Out = None,
+    stores: Stores = None,
+    workers: Workers = 4,
+    shard: Shard = "1/1",
     json_: Annotated[bool, typer.Option("--json", help="Print summary.json.")] = False,
 ) -> None:
     from memassay.cli.output import print_json, print_summary, say
@@ -207,6 +211,34 @@ def run(
     say(f"report: {folder / 'report.html'}")
 
 
+def build(experiment: Experiment, out: Out = None, stores: Stores = None) -> None:
+    from memassay.cli.progress import Bar
+    from memassay.running.pipeline import Place, advance
+
+    folder = out or Path("runs") / experiment.suite
+    with Bar() as bar:
+        made, _, unavailable = advance(experiment, Place(out=folder, stores=stores), bar, answers=False)
+    reports = made.builds()
+    typer.echo(f"{sum(1 for r in reports if r.store)} of {len(reports)} stores are there")
+    for arm, reason in unavailable.items():
+        typer.echo(f"{arm} cannot be measured here: {reason}")
+
+
+def answer(
+    experiment: Experiment, out: Out = None, stores: Stores = None, workers: Workers = 4, shard: Shard = "1/1"
+) -> None:
+    from memassay.cli.progress import Bar
+    from memassay.running.pipeline import Place, advance
+
+    folder = out or Path("runs") / experiment.suite
+    with Bar() as bar:
+        place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
+        made, plan, unavailable = advance(experiment, place, bar)
+    done, _ = made.finished()
+    planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
+    typer.echo(f"{len(done)} of {planned} cells are recorded; next: memassay judge {folder}")
+
+
 def plan(
     experiment: Experiment,
     json_: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
@@ -226,6 +258,8 @@ def plan(
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command(help=RUN_HELP)(takes_experiment(run))
+    app.command(help="Build the stores of a run and stop.")(takes_experiment(build))
+    app.command(help="Build and answer, without judging; memassay judge goes on from there.")(takes_experiment(answer))
     app.command(help="Show what a run would do and the difference it can detect. Builds and spends nothing.")(
         takes_experiment(plan)
     )

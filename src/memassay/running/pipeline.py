@@ -84,11 +84,23 @@ def run_experiment(experiment: Experiment, place: Place, observer: Observer | No
         UsageError, DataError, GuardError, EnvironmentProblem: each in one sentence.
     """
     watch = observer or Silent()
+    run, plan, unavailable = advance(experiment, place, watch)
+    return conclude(run, plan, unavailable, watch)
+
+
+def advance(
+    experiment: Experiment, place: Place, observer: Observer | None = None, *, answers: bool = True
+) -> tuple[RunFolder, Plan, dict[str, str]]:
+    """Plan and build, and unless ``answers`` is False drive, without judging.
+
+    Returns:
+        The run folder, its plan, and the arms that cannot be measured, with the reason.
+    """
+    watch = observer or Silent()
     watch.stage("plan", None)
     plan = make_plan(experiment)
     run = enter(plan, place)
-    unavailable = asyncio.run(_build_and_drive(plan, run, place, watch))
-    return conclude(run, plan, unavailable, watch)
+    return run, plan, asyncio.run(_build_and_drive(plan, run, place, watch, answers))
 
 
 def enter(plan: Plan, place: Place) -> RunFolder:
@@ -117,14 +129,15 @@ def enter(plan: Plan, place: Place) -> RunFolder:
     return run
 
 
-async def _build_and_drive(plan: Plan, run: RunFolder, place: Place, watch: Observer) -> dict[str, str]:
+async def _build_and_drive(plan: Plan, run: RunFolder, place: Place, watch: Observer, answers: bool) -> dict[str, str]:
     stores = Stores(place.stores_folder, plan, run)
     scopes = len({t.scope for t in plan.tasks})
     watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
     unavailable = await stores.build_all(watch.built)
-    watch.stage("answer", None)
-    driver = Driver(plan, run, stores, unavailable, watch.drove)
-    await driver.drive(place.writer, place.shard, place.workers)
+    if answers:
+        watch.stage("answer", None)
+        driver = Driver(plan, run, stores, unavailable, watch.drove)
+        await driver.drive(place.writer, place.shard, place.workers)
     return unavailable
 
 
