@@ -14,7 +14,16 @@ from memassay.core.tokens import tokenizer
 from memassay.core.types import Corpus, Dossier, Estimate, Task
 from memassay.core.views import Surroundings, oracle, original, unit_passage
 from memassay.running.scores import Scores, Vector
-from memassay.stats import Band, ControlCheck, check_empty, check_oracle, check_random, check_shuffled_gold, draw_band
+from memassay.stats import (
+    SHUFFLED_ALLOWANCE,
+    Band,
+    ControlCheck,
+    check_empty,
+    check_oracle,
+    check_random,
+    check_shuffled_gold,
+    draw_band,
+)
 
 DRAWS = 200
 
@@ -159,7 +168,8 @@ def check_controls(
             )
             for name, estimates in arms.items():
                 check = check_shuffled_gold(observed["shuffled-gold", metric], band.mean, estimates[metric])
-                found["shuffled-gold"].append({**_entry(metric, check, band.mean), "arm": name})
+                limit = min(1.0, band.mean + SHUFFLED_ALLOWANCE)
+                found["shuffled-gold"].append({**_entry(metric, check, band.mean, 0.0, limit), "arm": name})
     for name, values in marker_scores.items():
         hits = sum(1 for v in values if v == 1.0)
         passed = bool(values) and hits == len(values)

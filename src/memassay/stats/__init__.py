@@ -19,6 +19,7 @@ draws come from a generator that the caller names. Nothing here reads a file or 
 """
 
 from memassay.stats.bands import (
+    SHUFFLED_ALLOWANCE,
     Band,
     ControlCheck,
     check_empty,
@@ -39,6 +40,7 @@ from memassay.stats.verdicts import Verdict, verdict
 
 __all__ = [
     "DEFAULT_PILOT",
+    "SHUFFLED_ALLOWANCE",
     "Band",
     "Clusters",
     "ControlCheck",

@@ -32,6 +32,7 @@ class Locomo:
     """
 
     name = "locomo"
+    words: Mapping[str, str] = {"tasks": "questions", "clusters": "conversations"}
     categories: tuple[str, ...] = tuple(load.CATEGORIES.values())
     default_categories: tuple[str, ...] = ("multi-hop", "temporal", "open-domain", "single-hop")
 

@@ -1,0 +1,90 @@
+"""The one sentence a run comes down to. Words such as "better" only for the primary, and never for a sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from memassay.reporting import figures
+from memassay.reporting.reading import Comparison, Reading, listed
+from memassay.reporting.text import one_line
+
+Tone = Literal["verdict", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found, or why there is no verdict; ``more`` describes without judging."""
+
+    sentence: str
+    more: str
+    tone: Tone
+
+
+def title(reading: Reading) -> str:
+    """What was compared, on what."""
+    names = [one_line(arm.name) for arm in reading.arms]
+    if not names:
+        return f"No arm on {reading.suite_title}"
+    if len(names) <= 3 and sum(map(len, names)) <= 60:
+        return f"{listed(names)} on {reading.suite_title}"
+    return f"{len(names)} memories on {reading.suite_title}"
+
+
+def finding(reading: Reading) -> Finding:
+    """The verdict on the primary comparison, or the reason why there is none, and what was observed."""
+    primary = reading.primary
+    if reading.sample:
+        return Finding("No verdict: the data are a generated sample.", describe(reading), "none")
+    if primary is None:
+        return Finding(_why_no_primary(reading), describe(reading), "none")
+    a, b = primary.a, primary.b
+    measured = f"{primary.metric.label} differs by {figures.estimate(primary.diff, signed=True)}"
+    on = "" if primary.split == "all" else f" on the {primary.split} split"
+    test = f", p = {_p(primary)}" if figures.finite(primary.raw.get("p")) is not None else ""
+    about = f"{measured}{test}{on}{_counted(reading, primary)}."
+    if primary.verdict in ("better", "worse"):
+        return Finding(f"{a} is {primary.verdict} than {b}: {about}", _caution(reading), "verdict")
+    if primary.verdict == "equivalent":
+        return Finding(f"{a} and {b} are equivalent within the margin: {about}", _caution(reading), "verdict")
+    why = primary.reason or primary.diff.reason
+    sentence = f"No decision between {a} and {b}" + (f": {why.rstrip('.')}." if why else ".")
+    more = about[0].upper() + about[1:] if primary.diff.value is not None else describe(reading)
+    return Finding(sentence, more, "none")
+
+
+def describe(reading: Reading) -> str:
+    """The headline metric of every arm, highest first, in words that judge nothing."""
+    name = reading.headline.name
+    measured = [(arm, arm.estimate(name)) for arm in reading.arms]
+    shown = sorted((x for x in measured if x[1].value is not None), key=lambda x: -(x[1].value or 0))
+    if not shown:
+        return "Nothing was measured." if reading.arms else ""
+    first = shown[: 3 if len(shown) > 4 else 4]
+    parts = [f"{one_line(arm.name)} {figures.estimate(found)}" for arm, found in first]
+    rest = f"; {len(shown) - len(first)} more below" if len(shown) > len(first) else ""
+    return f"Observed {reading.headline.label} ({reading.headline.phrase}): {'; '.join(parts)}{rest}."
+
+
+def _p(comparison: Comparison) -> str:
+    return figures.p_value(comparison.raw.get("p"))
+
+
+def _counted(reading: Reading, comparison: Comparison) -> str:
+    tasks, clusters = reading.units
+    found = comparison.diff
+    if not found.n:
+        return ""
+    return f" ({found.n:,} {tasks}" + (f" in {found.clusters} {clusters})" if found.clusters else ")")
+
+
+def _caution(reading: Reading) -> str:
+    return "" if reading.publishable[0] else "The run is not publishable as it stands; the reasons are below."
+
+
+def _why_no_primary(reading: Reading) -> str:
+    if reading.raw.get("primary"):
+        return "No verdict: the primary comparison named before the run was not computed."
+    if len(reading.arms) < 2:
+        return "No verdict: there is only one arm, and nothing to compare it with."
+    return "No verdict: no primary comparison was named before the run."

@@ -1,0 +1,110 @@
+"""Paired differences with their intervals around a zero line; the primary stands out and carries its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+from rich.cells import cell_len
+
+from memassay.reporting import figures, svg
+from memassay.reporting.parts import shown_comparisons, verdict_words
+from memassay.reporting.reading import Comparison, Reading
+from memassay.reporting.svg import Frame
+from memassay.reporting.text import middle, one_line
+
+
+def draw(reading: Reading, frame: Frame) -> Markup:
+    """The plot at one size, or nothing where no difference was measured."""
+    shown = [c for c in shown_comparisons(reading) if c.diff.value is not None]
+    return _Forest(reading, shown, frame).svg() if shown else Markup("")
+
+
+class _Forest:
+    def __init__(self, reading: Reading, shown: Sequence[Comparison], frame: Frame) -> None:
+        self.reading, self.shown, self.frame, self.font = reading, shown, frame, frame.font
+        ends = [v for c in shown for v in (c.diff.value, c.diff.low, c.diff.high) if v is not None]
+        reach = max(abs(min(ends)), abs(max(ends)), 0.01)
+        low, high = min(min(ends), -0.15 * reach), max(max(ends), 0.15 * reach)
+        self.ticks = svg.ticks(low, high, 4 if frame.narrow else 6)
+        if frame.narrow:
+            self.left, self.right, self.pitch = 14.0, frame.width - 14.0, 54.0
+        else:
+            self.left, self.right, self.pitch = frame.width * 0.36, frame.width * 0.74, 30.0
+        self.top = 50.0
+
+    def x(self, value: float) -> float:
+        low, high = self.ticks[0], self.ticks[-1]
+        return self.left + (value - low) / (high - low) * (self.right - self.left)
+
+    def svg(self) -> Markup:
+        rows = [self._row(c, self.top + self.pitch * (i + 0.5)) for i, c in enumerate(self.shown)]
+        bottom = self.top + self.pitch * len(self.shown)
+        said = [f"{c.a} minus {c.b} {c.metric.label} {figures.estimate(c.diff, signed=True)}" for c in self.shown[:8]]
+        return svg.drawing(
+            self.frame,
+            bottom + 26,
+            "Paired differences",
+            "; ".join(said),
+            [*self._axes(bottom), *rows],
+        )
+
+    def _axes(self, bottom: float) -> list[Markup]:
+        made = []
+        for tick in self.ticks:
+            at = self.x(tick)
+            made.append(svg.line(at, self.top - 6, at, bottom, "zero" if tick == 0 else "rule"))
+            made.append(svg.label(at, bottom + 14, _tick(tick), "middle", "tick"))
+        zero = self.x(0)
+        # Each side says what it favours, so that nobody has to remember which arm was subtracted.
+        for text, room, anchor, at in (
+            ("first higher →", self.frame.width - zero, "start", zero + 8),
+            ("← second higher", zero, "end", zero - 8),
+        ):
+            if room > svg.text_width(text, self.font) + 10:
+                made.append(svg.label(at, self.top - 22, text, anchor, "tick"))
+        return made
+
+    def _row(self, c: Comparison, y: float) -> Markup:
+        numbers = figures.estimate(c.diff, signed=True)
+        verdict = verdict_words(c, self.reading.sample)
+        where = c.metric.label if c.split == "all" else f"{c.metric.label}, {c.split}"
+        tone = "primary" if c.primary else "explore"
+        hint = f"{c.a} − {c.b}, {where}: {numbers}"
+        parts: list[Markup] = []
+        if self.frame.narrow:
+            room = svg.cells_for(self.frame.width - svg.text_width(numbers, self.font) - 20, self.font)
+            name = _pair(c, room)
+            tags = where if not c.primary else f"{where}; primary: {verdict}"
+            parts.append(svg.label(0, y - 18, name, "start", "name", hint))
+            parts.append(svg.label(self.frame.width, y - 18, numbers, "end", "value"))
+            parts.append(svg.label(0, y - 3, middle(tags, svg.cells_for(self.frame.width, self.font)), "start", "tick"))
+            y += 13
+        else:
+            room = svg.cells_for(self.left - 110, self.font)
+            parts.append(svg.label(0, y, _pair(c, room), "start", "name", hint))
+            parts.append(svg.label(self.left - 14, y, middle(where, 15), "end", "tick"))
+            parts.append(svg.label(self.right + 16, y, numbers, "start", "value"))
+            if c.primary:
+                parts.append(svg.label(self.frame.width, y, verdict, "end", "verdict"))
+        if c.diff.low is not None and c.diff.high is not None:
+            parts.append(svg.whisker(self.x(c.diff.low), y, self.x(c.diff.high), y, "bar", 4))
+        parts.append(_diamond(self.x(c.diff.value or 0), y, 6 if c.primary else 4.5, hint))
+        return svg.element("g", *parts, class_=f"difference {tone}")
+
+
+def _pair(c: Comparison, room: int) -> str:
+    """Both names in ``room`` cells; the longer one gives way first."""
+    a, b, half = one_line(c.a), one_line(c.b), max(4, (room - 3) // 2)
+    if cell_len(a) + cell_len(b) + 3 > room:
+        a, b = middle(a, max(half, room - 3 - cell_len(b))), middle(b, max(half, room - 3 - cell_len(a)))
+    return f"{a} − {b}"
+
+
+def _diamond(x: float, y: float, size: float, hint: str) -> Markup:
+    path = f"M{x:.2f} {y - size:.2f}l{size:.2f} {size:.2f}l{-size:.2f} {size:.2f}l{-size:.2f} {-size:.2f}z"
+    return svg.element("path", svg.element("title", hint), d=path, class_="mark")
+
+
+def _tick(value: float) -> str:
+    return "0" if value == 0 else f"{value:+g}".replace("-", figures.MINUS).replace("0.", ".")

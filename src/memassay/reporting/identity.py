@@ -1,0 +1,142 @@
+"""Failures, cost and identity: the parts of a report that say what the run was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memassay.reporting import figures
+from memassay.reporting.grid import Cell, Col, Grid, row
+from memassay.reporting.reading import ArmReading, Reading, mapping, sequence, words
+
+
+def failures(reading: Reading) -> Grid | None:
+    """Failures by kind beside the headline under both treatments."""
+    if not any(arm.at("failures") or arm.at("attempts") for arm in reading.arms):
+        return None
+    head = reading.headline
+    counted = any(arm.at("attempts") for arm in reading.arms)
+    cols = (
+        Col("arm", "arm"),
+        Col("memory", "integer", "time-out, crash, empty store: counted as wrong"),
+        Col("provider", "integer", "rate limit, API error, network"),
+        Col("harness", "integer", "our own fault"),
+        *((Col("cells", "integer"), Col("extra attempts", "integer")) if counted else ()),
+        Col(f"{head.label}, failures wrong", "estimate", "the primary treatment", True),
+        Col("n", "integer"),
+        Col(f"{head.label}, answered only", "estimate", "the other treatment"),
+        Col("n answered", "integer"),
+    )
+    rows = []
+    for arm in reading.arms:
+        failed, attempts, other = arm.at("failures"), arm.at("attempts"), arm.at("secondary", "answered_only")
+        kinds = [figures.finite(failed.get(kind)) for kind in ("memory", "provider", "harness")]
+        rows.append(
+            row(
+                [
+                    arm.name,
+                    *kinds,
+                    *((figures.finite(attempts.get(key)) for key in ("cells", "extra")) if counted else ()),
+                    arm.estimate(head.name),
+                    arm.n,
+                    arm.estimate(head.name, "secondary", "answered_only", "metrics") if other else None,
+                    figures.finite(other.get("n")),
+                ],
+                "bad" if kinds[2] else "",
+            )
+        )
+    return Grid("Failures by kind", cols, tuple(rows))
+
+
+def usage(reading: Reading) -> Grid | None:
+    """What building and retrieving cost."""
+    if not any(arm.at("usage") for arm in reading.arms):
+        return None
+    cols = (
+        Col("arm", "arm"),
+        Col("build", "number", "all stores together"),
+        Col("build cost", "number"),
+        Col("stores", "integer"),
+        Col("passages", "integer"),
+        Col("on disk", "number"),
+        Col("retrieve p50", "number"),
+        Col("retrieve p95", "number"),
+        Col("tokens per dossier p50", "integer", "before the cut"),
+        Col("tokens per dossier p95", "integer", "before the cut"),
+    )
+    return Grid("Cost and latency", cols, tuple(row(_usage(arm)) for arm in reading.arms))
+
+
+def _usage(arm: ArmReading) -> list[Cell]:
+    build, speed, tokens = (arm.at("usage", k) for k in ("build", "retrieve_ms", "tokens_per_dossier"))
+    cost = figures.finite(build.get("cost_usd"))
+    return [
+        arm.name,
+        figures.seconds(build.get("seconds")),
+        figures.money(cost) if cost is not None else "none" if build else None,
+        figures.finite(build.get("stores")),
+        figures.finite(build.get("passages")),
+        figures.size(build.get("bytes")),
+        *(_ms(speed.get(q)) for q in ("p50", "p95")),
+        *(figures.finite(tokens.get(q)) for q in ("p50", "p95")),
+    ]
+
+
+def _ms(value: object) -> str:
+    number = figures.finite(value)
+    return figures.DASH if number is None else figures.seconds(number / 1000)
+
+
+def identity(reading: Reading) -> tuple[Grid, ...]:
+    """The run's values and digests, then the settings of every arm."""
+    raw = reading.raw
+    facts: list[tuple[str, str]] = [
+        ("run", words(raw.get("run"))),
+        ("suite", words(raw.get("suite"))),
+        ("stage", words(raw.get("stage"))),
+        ("memassay", words(raw.get("version"))),
+        ("data", words(raw.get("data"))),
+        ("model", words(raw.get("model"))),
+        ("tokenizer", words(raw.get("tokens"))),
+        ("budgets (tokens)", ", ".join(figures.integer(b) for b in sequence(raw.get("budgets")))),
+        ("k (passages)", ", ".join(words(k) for k in sequence(raw.get("ks")))),
+        ("primary", _primary(raw.get("primary"))),
+        ("identity digest", words(raw.get("identity_digest"))),
+        *((f"digest of {words(k)}", words(v)) for k, v in mapping(raw.get("digests")).items()),
+    ]
+    first = Grid("Run", (Col("what"), Col("value")), tuple(row([k, v]) for k, v in facts if v))
+    rows = []
+    for arm in reading.arms:
+        source = arm.at("source")
+        origin = " ".join(filter(None, (words(source.get("origin")), words(source.get("version")))))
+        rows.append(
+            row(
+                [
+                    arm.name,
+                    words(arm.raw.get("role")),
+                    words(arm.raw.get("memory")),
+                    origin,
+                    settings(arm.at("options")),
+                ]
+            )
+        )
+    cols = (Col("arm", "arm"), Col("role"), Col("memory"), Col("source"), Col("settings"))
+    return (first, Grid("Arms", cols, tuple(rows))) if rows else (first,)
+
+
+def _primary(value: object) -> str:
+    found = mapping(value)
+    if not found:
+        return "none named before the run"
+    return (
+        f"{words(found.get('a'))} − {words(found.get('b'))}, {words(found.get('metric'))}, {words(found.get('split'))}"
+    )
+
+
+def settings(options: object) -> str:
+    """Settings as ``name = value``, values in JSON."""
+    return ", ".join(f"{words(k)} = {_json(v)}" for k, v in mapping(options).items()) or "defaults"
+
+
+def _json(value: Any) -> str:
+    return words(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str))

@@ -1,0 +1,36 @@
+"""The piece a report is made of, and what its tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memassay.core.report import Chart
+from memassay.reporting.grid import Col, Grid
+from memassay.reporting.reading import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading with its sentences, tables and charts. ``key`` is its anchor."""
+
+    key: str
+    title: str
+    text: tuple[str, ...] = ()
+    grids: tuple[Grid, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    listed: tuple[str, ...] = ()
+
+
+def columns(metrics: Iterable[Metric], headline: Metric) -> tuple[Col, ...]:
+    """One estimate column per metric; the headline's is set apart."""
+    return tuple(Col(m.short, "estimate", f"{m.name}: {m.phrase}", m.name == headline.name) for m in metrics)
+
+
+def family_title(metrics: Sequence[Metric]) -> str:
+    """``all@B: every gold item in the dossier``."""
+    first = metrics[0] if metrics else Metric("all", "all")
+    if first.at is None:
+        return first.name
+    what = Metric(first.family, first.family).phrase
+    return f"{first.family}@{'k' if first.passages else 'B'}: {what}" if what != first.family else first.family

@@ -1,0 +1,208 @@
+"""What a report says, in order, before anyone decides how it looks. Markdown and HTML draw the same parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memassay.core.report import Section
+from memassay.reporting import figures
+from memassay.reporting.grid import Col, Grid, Row, from_table, row
+from memassay.reporting.identity import failures, identity, usage
+from memassay.reporting.part import Part, columns, family_title
+from memassay.reporting.reading import Comparison, Metric, Reading, mapping, sequence, words
+from memassay.reporting.slices import categories, cited, controls, keys, sensitivity, splits
+
+OPEN_ROWS = 28
+"""Comparisons shown at once (all pairs of eight arms); a table of every comparison is folded below."""
+
+
+def parts(reading: Reading, sections: Sequence[Section]) -> list[Part]:
+    """Every part that has something to say, in the order of the page."""
+    made = [
+        arms(reading),
+        comparisons(reading),
+        splits(reading),
+        categories(reading),
+        controls(reading),
+        keys(reading),
+        sensitivity(reading),
+        cited(reading),
+        failures_part(reading),
+        usage_part(reading),
+        *(suite_section(section, number) for number, section in enumerate(sections, start=1)),
+        notes(reading),
+        identity_part(reading),
+    ]
+    return [part for part in made if part is not None]
+
+
+# -- arms ----------------------------------------------------------------------------------------------------------
+
+
+def arms(reading: Reading) -> Part:
+    """Arms x budgets: the headline's family with its references, then the other families, then fixed k."""
+    main = [m for m in reading.main if m.family != "cited"]
+    grids = [_arms_grid(reading, main, family_title(main), references=True)]
+    families = [name for name in reading.families if name != "cited"]
+    for equal in map(reading.family, families):
+        if equal and equal != tuple(main):
+            grids.append(_arms_grid(reading, equal, family_title(equal), references=True))
+    for fixed in (reading.family(name, passages=True) for name in families):
+        if fixed and fixed != tuple(main):
+            grids.append(_arms_grid(reading, fixed, f"{family_title(fixed)}, at unequal context", folded=True))
+    loose = [m for m in reading.metrics if m.at is None and m.name != reading.headline.name]
+    if loose:
+        grids.append(_arms_grid(reading, loose, "Other metrics"))
+    unmeasured = tuple(f"{arm.name} could not be measured: {arm.reason}" for arm in reading.arms if arm.reason)
+    text = "Every arm is cut at the same number of context tokens by the harness, not by the memory. "
+    return Part("arms", "Arms at equal budgets", (text + _level(reading),), tuple(grids), listed=unmeasured)
+
+
+def _level(reading: Reading) -> str:
+    levels = {e.level for arm in reading.arms for m in reading.main if (e := arm.estimate(m.name)).low is not None}
+    level = f"{next(iter(levels)):.0%}" if len(levels) == 1 else "95%"
+    return f"Brackets are {level.replace('%', ' %')} intervals over {reading.units[1]}."
+
+
+def _arms_grid(
+    reading: Reading, metrics: Sequence[Metric], title: str, references: bool = False, folded: bool = False
+) -> Grid:
+    rows = [row([arm.name, arm.n, *(arm.estimate(m.name) for m in metrics)]) for arm in reading.arms]
+    if references:
+        rows += _references(reading, metrics, blanks=1)
+    return Grid(
+        title, (Col("arm", "arm"), Col("n", "integer"), *columns(metrics, reading.headline)), tuple(rows), "", folded
+    )
+
+
+def _references(reading: Reading, metrics: Sequence[Metric], blanks: int) -> list[Row]:
+    made = []
+    for name, label in (("ceiling", "ceiling: gold that fits"), ("chance", "chance")):
+        found = [reading.reference(name, m.name) for m in metrics]
+        if any(found):
+            made.append(row([label, *([""] * blanks), *found], "reference"))
+    return made
+
+
+# -- comparisons ---------------------------------------------------------------------------------------------------
+
+
+def comparisons(reading: Reading) -> Part | None:
+    """Paired differences: the primary and the headline metric first, the rest folded away."""
+    if not reading.comparisons:
+        return None
+    first = shown_comparisons(reading)
+    grids = [_comparison_grid("Primary and headline metric", first, reading.sample)]
+    if len(first) < len(reading.comparisons):
+        grids.append(
+            _comparison_grid(f"All {len(reading.comparisons)} comparisons", reading.comparisons, reading.sample, True)
+        )
+    text = (
+        "Differences are taken question by question on the same tasks. Only the primary comparison, named before the "
+        "run, carries a verdict; every other line is exploratory."
+    )
+    return Part("comparisons", "Paired comparisons", (text,), tuple(grids), listed=_primary_in_words(reading))
+
+
+def _primary_in_words(reading: Reading) -> tuple[str, ...]:
+    """The verdict with its reason, in one sentence, if there is a verdict to explain."""
+    c = reading.primary
+    if c is None or reading.sample or not c.reason:
+        return ()
+    return (f"Primary, {c.a} − {c.b} at {c.metric.label} on {c.split}: {c.verdict}, because {c.reason.rstrip('.')}.",)
+
+
+def shown_comparisons(reading: Reading) -> tuple[Comparison, ...]:
+    """The primary and every pair at the headline metric, on the primary's split, at most OPEN_ROWS.
+
+    Where nothing is at the headline metric, whatever there is.
+    """
+    split = reading.primary.split if reading.primary else "all"
+    at_headline = [c for c in reading.comparisons if c.metric.name == reading.headline.name]
+    chosen = [c for c in at_headline if c.split == split] or at_headline or list(reading.comparisons)
+    first = [c for c in reading.comparisons if c.primary]
+    return tuple([*first, *(c for c in chosen if not c.primary)][:OPEN_ROWS])
+
+
+def verdict_words(comparison: Comparison, sample: bool) -> str:
+    """The verdict, if this comparison may have one."""
+    if sample or not comparison.primary:
+        return "exploratory" if comparison.diff.value is not None else "not measured"
+    return comparison.verdict
+
+
+def _comparison_grid(title: str, found: Sequence[Comparison], sample: bool, folded: bool = False) -> Grid:
+    cols = (
+        Col("a − b"),
+        Col("metric"),
+        Col("split"),
+        Col("difference", "difference"),
+        Col("mean over clusters", "difference", "every cluster with one weight"),
+        Col("p", "number", "sign-flip test, unadjusted"),
+        Col("p adj.", "number", "max-T over the family"),
+        Col("wins / ties / losses", "number"),
+        Col("verdict"),
+    )
+    rows = []
+    for c in found:
+        verdict = verdict_words(c, sample)
+        if c.raw.get("equal_budget") is False:
+            verdict += ", unequal budgets"
+        counts = [c.raw.get(key) for key in ("wins", "ties", "losses")]
+        score = " / ".join(figures.integer(x) for x in counts) if any(x is not None for x in counts) else figures.DASH
+        rows.append(
+            row(
+                [
+                    f"{c.a} − {c.b}",
+                    c.metric.label,
+                    c.split,
+                    c.diff,
+                    figures.finite(c.raw.get("mean_over_clusters")),
+                    figures.p_value(c.raw.get("p")),
+                    figures.p_value(c.raw.get("p_adjusted")),
+                    score,
+                    f"primary: {verdict}" if c.primary else verdict,
+                ],
+                "primary" if c.primary else "",
+            )
+        )
+    return Grid(title, cols, tuple(rows), folded=folded)
+
+
+# -- the rest ------------------------------------------------------------------------------------------------------
+
+
+def failures_part(reading: Reading) -> Part | None:
+    grid = failures(reading)
+    text = (
+        "A memory that times out, crashes or builds an empty store counts as wrong in the primary number; unfinished "
+        "provider failures leave the task out for all arms; a harness failure makes the run unpublishable."
+    )
+    cells = mapping(reading.raw.get("cells"))
+    said = {"attempts": "retried", "duplicates": "recorded twice"}
+    known = {said.get(k, words(k)): v for k, v in cells.items() if figures.finite(v) is not None}
+    counts = ", ".join(f"{figures.integer(v)} {k}" for k, v in known.items())
+    texts = (text, f"Cells: {counts}.") if counts else (text,)
+    return Part("failures", "Failures and the other treatment", texts, (grid,)) if grid else None
+
+
+def usage_part(reading: Reading) -> Part | None:
+    grid = usage(reading)
+    text = "Times are of this machine and differ between equal runs; they carry no verdict."
+    return Part("cost", "Cost and latency", (text,), (grid,)) if grid else None
+
+
+def suite_section(section: Section, number: int) -> Part:
+    """What the suite adds."""
+    text = (section.text,) if section.text else ()
+    return Part(f"suite-{number}", section.title, text, tuple(map(from_table, section.tables)), section.charts)
+
+
+def notes(reading: Reading) -> Part | None:
+    found = tuple(words(note) for note in sequence(reading.raw.get("notes")) if words(note))
+    return Part("notes", "Notes", listed=found) if found else None
+
+
+def identity_part(reading: Reading) -> Part:
+    text = "Whatever can change a number is part of the run's identity; a re-entry with a difference is refused."
+    return Part("identity", "Identity of the run", (text,), identity(reading))

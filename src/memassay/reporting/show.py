@@ -1,0 +1,347 @@
+"""Why retrieval missed: one task, its gold, and where each arm's dossier holds it. Pure: records in, values out."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memassay.core.dossier import Rendering, normalise, rendering
+from memassay.core.types import Answer, Dossier, Evidence, Gold, Judgement, Passage, Task, Unit
+from memassay.judging.evidence import first_blocks
+from memassay.reporting import figures
+from memassay.reporting.text import clean, one_line
+from memassay.retrieval.text import Analyzer, words
+
+Cell = tuple[str, Answer, Dossier | None, Mapping[str, Judgement]]
+"""Arm name, the answer that counts, its dossier, and judgements by judge id."""
+
+PARTLY = 0.6
+"""From this share of a gold turn's terms on, a passage is said to hold "most of its words"."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldTurn:
+    """A gold unit beside the question; ``shared`` are its words that the question has too (stemmed, no stop words)."""
+
+    id: str
+    speaker: str
+    text: str
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Where a dossier holds a gold turn.
+
+    Attributes:
+        id: the gold turn.
+        rank: the first passage that holds its words, from 1, or None.
+        offset: tokens in front of that passage.
+        needs: the smallest budget at which the turn counts, or None.
+        found: for each budget, whether it counts there.
+        claimed: the first passage that claims it as a source, or None.
+        nearest: the passage that holds most of its words without holding the turn, with the share, or None.
+    """
+
+    id: str
+    rank: int | None
+    offset: int | None
+    needs: int | None
+    found: tuple[bool, ...]
+    claimed: int | None
+    nearest: tuple[int, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One of the first passages; ``gold`` are the turns it holds."""
+
+    rank: int
+    offset: int
+    kind: str
+    text: str
+    gold: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmView:
+    """What one arm did with the task. ``scores`` is metric to value (or None) under each gold key."""
+
+    arm: str
+    status: str
+    kind: str
+    detail: str
+    passages: int
+    tokens: int
+    sightings: tuple[Sighting, ...]
+    why: tuple[str, ...]
+    shown: tuple[Shown, ...]
+    scores: Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKey:
+    """Another gold key of the task: its evidence, or why it leaves the task out."""
+
+    key: str
+    ids: tuple[str, ...]
+    excluded: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Everything that ``memassay show`` says about a task."""
+
+    task: str
+    question: str
+    category: str
+    split: str
+    as_of: str | None
+    answer: str | None
+    key: str
+    gold: tuple[GoldTurn, ...]
+    unresolved: tuple[str, ...]
+    excluded: str | None
+    others: tuple[OtherKey, ...]
+    tokens: str
+    budgets: tuple[int, ...]
+    arms: tuple[ArmView, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, for ``--json``; strings without controls, so that they may be printed anywhere."""
+        plain: dict[str, Any] = _plain(dataclasses.asdict(self))
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and figures.finite(value) is None else value
+
+
+def explain_task(
+    task: Task,
+    cells: Sequence[Cell],
+    tokens: str,
+    budgets: Sequence[int],
+    *,
+    key: str | None = None,
+    units: Mapping[str, Unit] | None = None,
+    hints: Sequence[Dossier] = (),
+    passages: int = 3,
+) -> Explanation:
+    """One task, explained.
+
+    Args:
+        task: with its gold.
+        cells: one per arm, in the order to show.
+        tokens: name of the run's tokenizer.
+        budgets: in tokens, ascending.
+        key: which gold key to follow; the first one where None.
+        units: the corpus's units by id, if at hand; they name the speakers.
+        hints: dossiers whose passages may name the speakers (the oracle's), where there are no units.
+        passages: how many of the first passages are shown per arm.
+    """
+    name = key if key is not None and key in task.gold else next(iter(task.gold), "original")
+    gold = task.gold.get(name, Gold())
+    seen = [*hints, *(dossier for _, _, dossier, _ in cells if dossier)]
+    turns = tuple(_turn(e, task.prompt, units or {}, seen) for e in gold.evidence)
+    arms = [_arm(cell, gold.evidence, tokens, tuple(sorted(budgets)), passages) for cell in cells]
+    return Explanation(
+        task=task.id,
+        question=task.prompt,
+        category=task.category,
+        split=task.split,
+        as_of=task.as_of,
+        answer=gold.answer,
+        key=name,
+        gold=turns,
+        unresolved=gold.unresolved,
+        excluded=gold.excluded,
+        others=tuple(
+            OtherKey(k, tuple(e.id for e in g.evidence), g.excluded)
+            for k, g in task.gold.items()
+            if k != name and (g.excluded or [e.id for e in g.evidence] != [e.id for e in gold.evidence])
+        ),
+        tokens=tokens,
+        budgets=tuple(sorted(budgets)),
+        arms=tuple(arms),
+    )
+
+
+# -- question and gold ---------------------------------------------------------------------------------------------
+
+
+def _turn(evidence: Evidence, question: str, units: Mapping[str, Unit], dossiers: Sequence[Dossier]) -> GoldTurn:
+    unit = units.get(evidence.id)
+    speaker = unit.speaker if unit else next((s for d in dossiers if (s := _speaker(evidence, d))), "")
+    return GoldTurn(evidence.id, speaker, evidence.text, shared_words(question, evidence.text))
+
+
+def _speaker(evidence: Evidence, dossier: Dossier) -> str:
+    """Who said it, where a passage shows the turn as ``Speaker: words`` at the start of a line."""
+    first = evidence.text.split("\n", 1)[0]
+    for passage in dossier.passages:
+        for line in passage.text.splitlines():
+            head, found, _ = line.partition(first) if first else (line, "", "")
+            match = _SPEAKER.fullmatch(head) if found else None
+            if match:
+                return match[1]
+    return ""
+
+
+_SPEAKER = re.compile(r"\s*(?:\[[^\]]{0,60}\]\s*)?([^\s:\[\]][^:\[\]\n]{0,40}):\s*")
+
+
+def shared_words(question: str, text: str) -> tuple[str, ...]:
+    """Words of ``text`` whose stem the question has too, each once, in order; function words do not count."""
+    analyzer = Analyzer(stop_words="questions")
+    asked = set(analyzer.terms(question))
+    shared: dict[str, str] = {}
+    for word in words(text):
+        terms = analyzer.terms(word)
+        if terms and terms[0] in asked:
+            shared.setdefault(terms[0], word)
+    return tuple(shared.values())
+
+
+# -- one arm -------------------------------------------------------------------------------------------------------
+
+
+def _arm(cell: Cell, evidence: Sequence[Evidence], tokens: str, budgets: tuple[int, ...], passages: int) -> ArmView:
+    name, answer, dossier, judgements = cell
+    held = dossier or Dossier(status="empty")
+    text = rendering(held, tokens)
+    sightings = tuple(_sightings(held, text, evidence, budgets))
+    detail = answer.detail or next((step.detail for step in answer.steps if step.detail), "")
+    view = ArmView(
+        arm=name,
+        status=str(answer.status),
+        kind=answer.status.kind,
+        detail=detail,
+        passages=len(held.passages),
+        tokens=text.total_tokens,
+        sightings=sightings,
+        why=(),
+        shown=tuple(_shown(held, text, i, sightings) for i in range(min(passages, len(held.passages)))),
+        scores={judge: dict(verdict.scores) for judge, verdict in judgements.items()},
+    )
+    return dataclasses.replace(view, why=tuple(_why(view, dossier is not None, budgets)))
+
+
+def _sightings(
+    dossier: Dossier, text: Rendering, evidence: Sequence[Evidence], budgets: Sequence[int]
+) -> list[Sighting]:
+    wanted = [normalise(e.text) for e in evidence]
+    first = first_blocks(dossier, wanted)
+    made = []
+    for e, want, at in zip(evidence, wanted, first, strict=True):
+        claimed = next((i for i, p in enumerate(dossier.passages, start=1) if e.id in p.unit_ids), None)
+        found = tuple(_counts(text, want, at, budget) for budget in budgets)
+        if at is None:
+            made.append(Sighting(e.id, None, None, None, found, claimed, _nearest(dossier, e)))
+        else:
+            needs = _needs(text, want, at)
+            made.append(Sighting(e.id, at + 1, text.tokens_before(at), needs, found, claimed, None))
+    return made
+
+
+def _counts(text: Rendering, want: str, at: int | None, budget: int) -> bool:
+    """Whether the grader counts a gold turn at a budget: its own rule, on the same cut."""
+    whole, rest = text.head(budget)
+    if at is not None and at < whole:
+        return True
+    return bool(rest) and first_blocks(Dossier(passages=(Passage(text=rest),)), [want])[0] is not None
+
+
+def _needs(text: Rendering, want: str, at: int) -> int:
+    """The smallest budget at which the turn in block ``at`` counts."""
+    low, high = text.tokens_before(at), text.tokens_before(at + 1)
+    while low < high:
+        middle = (low + high) // 2
+        if _counts(text, want, at, middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _nearest(dossier: Dossier, evidence: Evidence) -> tuple[int, float] | None:
+    """The passage that holds the largest share of the turn's terms, if it is most of them."""
+    analyzer = Analyzer()
+    wanted = set(analyzer.terms(evidence.text))
+    if len(wanted) < 3:
+        return None
+    best = max(
+        (
+            (len(wanted & set(analyzer.terms(p.text))) / len(wanted), -i)
+            for i, p in enumerate(dossier.passages, start=1)
+        ),
+        default=(0.0, 0),
+    )
+    return (-best[1], round(best[0], 3)) if best[0] >= PARTLY else None
+
+
+def _shown(dossier: Dossier, text: Rendering, index: int, sightings: Sequence[Sighting]) -> Shown:
+    passage = dossier.passages[index]
+    gold = tuple(s.id for s in sightings if s.rank == index + 1)
+    return Shown(index + 1, text.tokens_before(index), passage.kind, passage.text, gold)
+
+
+def _why(view: ArmView, recorded: bool, budgets: Sequence[int]) -> list[str]:
+    """Sentences that say what happened, the most telling first."""
+    if view.kind != "answered":
+        blame = {
+            "memory": "this counts as wrong",
+            "provider": "the task is left out for every arm",
+            "harness": "the run cannot be published",
+        }[view.kind]
+        return [f"It failed: {view.status}{f' ({one_line(view.detail)})' if view.detail else ''}; {blame}."]
+    if not recorded:
+        return [f"No dossier was recorded (status {view.status})."]
+    if not view.passages:
+        return ["It returned nothing: the dossier is empty."]
+    largest = budgets[-1] if budgets else 0
+    # A recorded dossier ends with the passage in which the largest budget ends: beyond it nothing can count.
+    within = f" within {figures.integer(largest)} tokens" if view.tokens >= largest else ""
+    return [sentence for s in view.sightings if (sentence := _sentence(s, largest, within))]
+
+
+def _sentence(s: Sighting, largest: int, within: str) -> str:
+    if s.rank is None:
+        said = f"{s.id} is not in the dossier: nothing of it was returned{within}."
+        if s.nearest is not None:
+            rank, part = s.nearest
+            said = f"{s.id} is not in the dossier: passage {rank} has {part:.0%} of its words, not the turn itself."
+        if s.claimed is not None:
+            said += f" Passage {s.claimed} claims it as a source."
+        return said
+    if s.needs is not None and s.needs > largest:
+        return (
+            f"{s.id} stands at rank {s.rank}, {figures.integer(s.offset)} tokens in: it needs a budget of "
+            f"{figures.integer(s.needs)}, beyond the largest ({figures.integer(largest)})."
+        )
+    return ""
+
+
+def excerpt(text: str, gold: str | None, width: int) -> tuple[str, str, str]:
+    """A passage in about ``width`` characters as (before, gold, after); the gold in the middle if it is there."""
+    line = one_line(text)
+    want = one_line(clean(gold or ""))
+    match = re.search(r"\s+".join(map(re.escape, want.split())), line, re.IGNORECASE) if want else None
+    if match is None:
+        return (line if len(line) <= width else line[: width - 1] + "…"), "", ""
+    found = match[0] if len(match[0]) <= width else match[0][: width - 1] + "…"
+    room = max(0, width - len(found))
+    start = max(0, match.start() - room // 2)
+    before = ("…" if start else "") + line[start : match.start()]
+    rest = line[match.end() :] if not found.endswith("…") else ""
+    keep = max(0, room - len(before))
+    return before, found, rest if len(rest) <= keep else rest[: max(0, keep - 1)] + "…"

@@ -1,0 +1,122 @@
+"""From a run folder to the explanation of one task, and to the list of what was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from memassay.core.errors import DataError, UnknownName
+from memassay.core.types import Answer, Dossier, Judgement, Task
+from memassay.reporting.reading import mapping, sequence
+from memassay.reporting.show import Cell, Explanation, explain_task
+from memassay.reporting.text import one_line, shorten
+from memassay.runs.folder import RunFolder, key_of
+from memassay.runs.lines import read_lines
+
+HINTS = "oracle"
+"""The control whose dossier shows every gold turn with its speaker."""
+
+
+def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation:
+    """One task of a run, explained, for every arm or for one.
+
+    Args:
+        folder: the run.
+        task: the task's id.
+        arm: only this arm (controls can be asked for by name).
+
+    Raises:
+        UnknownName: no such task, or no such arm, with the closest names.
+        DataError: the run folder is damaged.
+    """
+    identity = mapping(folder.manifest["identity"])
+    tasks = {t.id: t for t in folder.tasks()}
+    if task not in tasks:
+        raise UnknownName("task", task, tasks)
+    roles = {name: mapping(a).get("role") for name, a in mapping(identity.get("arms")).items()}
+    if arm is not None and arm not in roles:
+        raise UnknownName("arm", arm, roles)
+    counted, _ = folder.counted()
+    answers = {a.cell.arm: a for a in _first(folder.each({k: v for k, v in counted.items() if k[0] == task}))}
+    wanted = [arm] if arm is not None else _order(folder, [n for n, role in roles.items() if role != "control"])
+    verdicts = _judgements(folder, task)
+    cells: list[Cell] = [
+        (name, answers[name], _dossier(folder, answers[name]), verdicts.get(name, {}))
+        for name in wanted
+        if name in answers
+    ]
+    if not cells:
+        raise DataError(f"No answer to {task!r} is recorded yet; run the same memassay run command again.")
+    oracle = _dossier(folder, answers[HINTS]) if HINTS in answers else None
+    budgets = [int(b) for b in sequence(identity.get("budgets"))]
+    tokens = str(identity.get("tokens"))
+    return explain_task(tasks[task], cells, tokens, budgets, hints=[oracle] if oracle else [])
+
+
+def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
+    """Tasks that an arm did not find in full at the headline metric, one line each: task, arm, category, question.
+
+    Args:
+        folder: the run, judged.
+        arm: only this arm; every contender where None.
+
+    Raises:
+        UnknownName: no such arm.
+    """
+    identity = mapping(folder.manifest["identity"])
+    roles = {name: mapping(a).get("role") for name, a in mapping(identity.get("arms")).items()}
+    if arm is not None and arm not in roles:
+        raise UnknownName("arm", arm, roles)
+    wanted = {arm} if arm is not None else {name for name, role in roles.items() if role != "control"}
+    metric = str(folder.summary().get("headline_metric"))
+    judges = list(mapping(identity.get("judges"))) or folder.judgement_files()
+    tasks = {t.id: t for t in folder.tasks()}
+    order = {name: number for number, name in enumerate(tasks)}
+    lost: dict[tuple[int, str], Task] = {}
+    for record in _records(folder, judges[0]) if judges else ():
+        task, name = record["subjects"][0]["task"], record["subjects"][0]["arm"]
+        score = mapping(record.get("scores")).get(metric)
+        if name in wanted and task in tasks and score is not None and score < 1:
+            lost[order[task], name] = tasks[task]
+    for (_, name), found in sorted(lost.items(), key=lambda item: item[0]):
+        yield f"{one_line(found.id)}  {one_line(name)}  {one_line(found.category)}  {shorten(found.prompt, 100)}"
+
+
+def _first(answers: Iterator[Answer]) -> list[Answer]:
+    """One answer per arm: the first build and repetition."""
+    ordered = sorted(answers, key=lambda a: key_of(a.cell), reverse=True)
+    return list({a.cell.arm: a for a in ordered}.values())
+
+
+def _order(folder: RunFolder, names: list[str]) -> list[str]:
+    """The arms in the order of the summary, if there is one; a manifest has them by name."""
+    try:
+        first = list(mapping(folder.summary().get("arms")))
+    except DataError:
+        return names
+    return sorted(names, key=lambda name: first.index(name) if name in first else len(first))
+
+
+def _dossier(folder: RunFolder, answer: Answer) -> Dossier | None:
+    digest = next((step.dossier for step in answer.steps if step.dossier), None)
+    return None if digest is None else folder.dossier(digest)
+
+
+def _judgements(folder: RunFolder, task: str) -> dict[str, dict[str, Judgement]]:
+    """The verdicts on one task: arm, then judge id; only its own records are validated."""
+    found: dict[str, dict[str, Judgement]] = {}
+    for judge in folder.judgement_files():
+        for record in _records(folder, judge):
+            subject = record["subjects"][0]
+            if subject["task"] == task and (subject["build"], subject["repetition"]) == (0, 0):
+                found.setdefault(subject["arm"], {})[judge] = Judgement.model_validate(record)
+    return found
+
+
+def _records(folder: RunFolder, judge: str) -> Iterator[dict[str, Any]]:
+    path = folder.path / "judgements" / f"{judge}.jsonl"
+    for number, record in read_lines(path):
+        subjects = record.get("subjects")
+        if not (isinstance(subjects, list) and subjects and isinstance(subjects[0], dict)):
+            raise DataError(f"{path.name}, line {number} is not a judgement.")
+        yield record

@@ -1,0 +1,141 @@
+"""An explanation on one screen, from 60 columns up (narrower terminals wrap). No string of a document is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from memassay.reporting import figures
+from memassay.reporting.show import ArmView, Explanation, GoldTurn, Sighting, excerpt
+from memassay.reporting.terminal import render, wrapped
+from memassay.reporting.text import middle, one_line, shorten
+
+GOLD = "bold yellow"
+
+
+def explanation_text(explanation: Explanation, width: int = 80, *, color: bool = False) -> str:
+    """The screen as text; without colour, gold in a passage stands between « and »."""
+    width = max(width, 40)
+    blocks: list[RenderableType] = [*_question(explanation), *_gold(explanation, width)]
+    for arm in explanation.arms:
+        blocks += _arm(explanation, arm, width)
+    return render(Group(*blocks), width, color)
+
+
+def _question(e: Explanation) -> list[RenderableType]:
+    about = [e.category, e.split if e.split != "all" else "", f"as of {e.as_of}" if e.as_of else ""]
+    head = Text(one_line(e.task), "bold")
+    head.append("  " + ", ".join(one_line(a) for a in about if a), "dim")
+    blocks: list[RenderableType] = [head, Text(one_line(e.question))]
+    if e.answer is not None:
+        blocks.append(Text("answer: ", "dim") + Text(one_line(e.answer), "default"))
+    return blocks
+
+
+def _gold(e: Explanation, width: int) -> list[RenderableType]:
+    blocks: list[RenderableType] = [Text("")]
+    if e.excluded:
+        blocks.append(Text(f"The key {one_line(e.key)} leaves this task out: {one_line(e.excluded)}", "yellow"))
+    elif not e.gold:
+        blocks.append(Text("It has no gold evidence: recall is undefined for this task.", "yellow"))
+    for turn in e.gold:
+        line = Text("gold ", "dim") + Text(one_line(turn.id), GOLD) + Text(" ")
+        if turn.speaker:
+            line.append(f"{one_line(turn.speaker)}: ")
+        line.append(shorten(turn.text, max(60, 3 * width)))
+        blocks += [line, Padding(_shared(turn), (0, 0, 0, 5))]
+    if e.unresolved:
+        names = ", ".join(one_line(u) for u in e.unresolved)
+        blocks.append(Text(f"Evidence that names no turn in the data: {names}", "yellow"))
+    for other in e.others:
+        what = other.excluded or ", ".join(other.ids) or "no evidence"
+        blocks.append(Text(f"under {one_line(other.key)}: {one_line(what)}", "dim"))
+    return blocks
+
+
+def _shared(turn: GoldTurn) -> Text:
+    if turn.shared:
+        return Text(f"shares with the question: {', '.join(one_line(w) for w in turn.shared)}", "dim")
+    return Text("shares no word with the question: word matching alone cannot find it", "yellow")
+
+
+def _arm(e: Explanation, arm: ArmView, width: int) -> list[RenderableType]:
+    head = Text(middle(arm.arm, width - 4), "bold cyan")
+    about = f"  {arm.passages:,} passages, {arm.tokens:,} tokens, {arm.status}"
+    head.append(about, "dim")
+    blocks: list[RenderableType] = [Text(""), head]
+    if arm.sightings and arm.kind == "answered" and arm.passages:
+        blocks.append(_table(e, arm, width))
+    for sentence in arm.why:
+        blocks.append(Text(one_line(sentence), "yellow"))
+    gold = {turn.id: turn.text for turn in e.gold}
+    for shown in arm.shown:
+        mark = f" holds {', '.join(map(one_line, shown.gold))}" if shown.gold else ""
+        kind = "" if shown.kind == "verbatim" else f" {one_line(shown.kind)}"
+        label = Text(f"[{shown.rank}]", "bold" if shown.gold else "dim")
+        label.append(f" from token {shown.offset:,}{kind}", "dim")
+        label.append(mark, GOLD)
+        before, found, after = excerpt(shown.text, gold[shown.gold[0]] if shown.gold else None, 2 * (width - 6))
+        body = Text(before)
+        if found:
+            body.append(f"«{found}»", GOLD)
+        body.append(after)
+        blocks += [label, Padding(body, (0, 0, 0, 4))]
+    left = arm.passages - len(arm.shown)
+    if left > 0:
+        blocks.append(Text(f"{left:,} more passages", "dim"))
+    return blocks
+
+
+def _table(e: Explanation, arm: ArmView, width: int) -> Table:
+    """Gold turns down, budgets across, then the recorded score under each gold key."""
+    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, show_edge=False)
+    budgets = list(e.budgets)
+    # Rank and need take 17 columns, a budget 5 or more; the largest budgets are kept where not all fit.
+    while len(budgets) > 1 and 17 + _span(budgets) + 14 > width:
+        budgets.pop(0)
+    name = max(8, width - 17 - _span(budgets))
+    table.add_column(Text("gold", "dim"), no_wrap=True)
+    for title in ("rank", "needs"):
+        table.add_column(Text(title, "dim"), justify="right", no_wrap=True)
+    for budget in budgets:
+        table.add_column(Text(figures.short_integer(budget), "dim"), justify="right", no_wrap=True)
+    kept = [e.budgets.index(b) for b in budgets]
+    for s in arm.sightings:
+        table.add_row(Text("\n".join(wrapped(s.id, name))), *_position(s), *(_found(s.found[i]) for i in kept))
+    for label, values in _scores(arm, budgets):
+        cells = [Text(figures.DASH if v is None else f"{v:g}", "dim") for v in values]
+        table.add_row(Text("\n".join(wrapped(label, name)), "dim"), Text(""), Text(""), *cells)
+    return table
+
+
+def _scores(arm: ArmView, budgets: Sequence[int]) -> list[tuple[str, list[float | None]]]:
+    """The recorded ``all`` at each budget under each gold key; one line where every key says the same."""
+    found = [(_key(judge), [s.get(f"all@{b}") for b in budgets]) for judge, s in arm.scores.items()]
+    found = [(key, values) for key, values in found if any(v is not None for v in values)]
+    if len(found) > 1 and all(values == found[0][1] for _, values in found):
+        return [("all, every key", found[0][1])]
+    return [(f"all, {key}", values) for key, values in found]
+
+
+def _span(budgets: Sequence[int]) -> int:
+    return sum(max(3, len(figures.short_integer(b))) + 2 for b in budgets)
+
+
+def _key(judge: str) -> str:
+    """The gold key in a judge's id: ``evidence`` is the original, ``evidence-audit-corrected`` the corrected one."""
+    return "original" if judge == "evidence" else judge.removeprefix("evidence-")
+
+
+def _position(s: Sighting) -> Sequence[Text]:
+    if s.rank is None:
+        return Text("not in", "yellow"), Text("dossier", "yellow")
+    return Text(f"{s.rank:,}"), Text(figures.integer(s.needs))
+
+
+def _found(found: bool) -> Text:
+    return Text("yes", "green") if found else Text("–", "dim")
