@@ -129,9 +129,7 @@ class RunFolder:
             if environment not in entries:
                 entries.append(dict(environment))
             manifest["identity_digest"] = digest_of(plain)
-            write_whole(
-                self.path / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
-            )
+            write_whole(self.path / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
         return existed
 
     @contextlib.contextmanager
