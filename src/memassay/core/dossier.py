@@ -34,8 +34,13 @@ def block(rank: int, text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """The form in which words are compared: NFKC, case-folded, runs of white space as one blank."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """The form in which words are compared: NFKC, case-folded, runs of white space as one blank. Idempotent."""
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    # Folding can undo a normal form ("ß" and an accent), so the pair is applied until it rests (Unicode, 3.13, D147).
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 class Rendering:

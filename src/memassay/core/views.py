@@ -58,22 +58,25 @@ def random(task: Task, dossier: Dossier, around: Surroundings) -> Dossier:
 
 
 def shuffled_gold(task: Task, dossier: Dossier, around: Surroundings) -> Dossier:
-    """The gold of another question of the same scope: the next one, around the circle, with other evidence."""
+    """The gold of another question of the same scope: the next one that lacks some of this one's."""
     mine = {e.id for e in original(task).evidence}
     ids = [t.id for t in around.neighbours]
     start = ids.index(task.id)
     for step in range(1, len(ids)):
         other = around.neighbours[(start + step) % len(ids)]
         theirs = {e.id for e in original(other).evidence}
-        if theirs and theirs != mine:
+        if theirs and not (mine and mine <= theirs):
             return dossier_of(_gold_passages(other, around.corpus))
     return dossier_of(())
 
 
 def _gold_passages(task: Task, corpus: Corpus) -> list[Passage]:
     places = {unit.id: (unit, document.id) for document in corpus.documents for unit in document.units}
+    # Gold that quotes a part of a unit is shown as quoted: the whole unit may need more room than the quotation.
     return [
-        unit_passage(*places[e.id]) if e.id in places else Passage(text=e.text, unit_ids=(e.id,))
+        unit_passage(*places[e.id])
+        if e.id in places and places[e.id][0].text == e.text
+        else Passage(text=e.text, unit_ids=(e.id,))
         for e in original(task).evidence
     ]
 

@@ -67,14 +67,16 @@ class EvidenceJudge:
         first = first_blocks(dossier, wanted)
         out: dict[str, float | None] = {}
         cited: dict[str, float | None] = {}
+        texts = [_normalise(p.text) for p in dossier.passages]
         for budget in self.budgets:
             whole, rest = text.head(budget)
-            tail = normalise(rest) if rest else ""
-            _add(
-                out,
-                str(budget),
-                [(at is not None and at < whole) or _stands(w, tail) for at, w in zip(first, wanted, strict=True)],
-            )
+            # The passage that the cut falls into counts as far as it is left: a match must end before the cut.
+            part = texts[whole] if rest else ""
+            left = _left(part, rest, whole + 1)
+            found = [
+                (at is not None and at < whole) or _stands(w, part, left) for at, w in zip(first, wanted, strict=True)
+            ]
+            _add(out, str(budget), found)
             shown = {unit for p in dossier.passages[: whole + bool(rest)] for unit in p.unit_ids}
             cited[f"cited@{budget}"] = float(all(e.id in shown for e in evidence))
         for k in self.ks:
@@ -98,14 +100,24 @@ def first_blocks(dossier: Dossier, wanted: Sequence[str]) -> list[int | None]:
     return found
 
 
-def _stands(want: str, text: str) -> bool:
-    """Whether the words stand in the text as words: "art" does not stand in "start"."""
+def _left(text: str, rest: str, rank: int) -> int:
+    """How much of a normalised passage stands in what the cut left of its block; the number in front is no text."""
+    shown = normalise(rest[len(f"[{rank}] ") :])
+    if text.startswith(shown):
+        return len(shown)
+    # The cut fell between a letter and its accent, which changes the last character.
+    return next(i for i, letter in enumerate(shown) if not text.startswith(letter, i))
+
+
+def _stands(want: str, text: str, end: int | None = None) -> bool:
+    """Whether the words stand in the text, as words and before ``end``: "art" does not stand in "start"."""
+    limit = len(text) if end is None else end
     at = text.find(want) if want else -1
-    while at >= 0:
-        end = at + len(want)
-        before = at == 0 or not (text[at - 1].isalnum() and want[0].isalnum())
-        after = end == len(text) or not (text[end].isalnum() and want[-1].isalnum())
-        if before and after:
+    while 0 <= at <= limit - len(want):
+        after = at + len(want)
+        opens = at == 0 or not (text[at - 1].isalnum() and want[0].isalnum())
+        closes = after == len(text) or not (text[after].isalnum() and want[-1].isalnum())
+        if opens and closes:
             return True
         at = text.find(want, at + 1)
     return False

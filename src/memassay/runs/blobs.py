@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import threading
+import zlib
 from pathlib import Path
 
 from memassay.core.digest import digest_text
@@ -46,7 +47,7 @@ class Blobs:
         path = self.path(digest)
         try:
             text = gzip.decompress(path.read_bytes()).decode("utf-8", "surrogatepass")
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, zlib.error) as error:
             raise DataError(
                 f"{path.parent.parent.name}/{digest[:12]}… is missing or damaged in this run folder."
             ) from error

@@ -245,14 +245,14 @@ class RunFolder:
         return found
 
     def judge_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:
-        """The file of one judge configuration, locked; its own manifest is guarded."""
+        """The file of one judge configuration; writers take turns. Its own manifest is guarded."""
         manifest = self.path / "judgements" / f"{judge}.json"
         plain = json.loads(canonical_json(config))
         if manifest.exists():
             guard(json.loads(manifest.read_text("utf-8")), plain, f"{self.path}/judgements/{judge}")
         else:
             write_whole(manifest, json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
-        return LineWriter(self.path / "judgements" / f"{judge}.jsonl")
+        return LineWriter(self.path / "judgements" / f"{judge}.jsonl", wait=True)
 
     def expected(self) -> dict[str, Any]:
         """What the controls must show, as fixed before the first cell.
@@ -277,7 +277,10 @@ class RunFolder:
 
     def dossier(self, digest: str) -> Dossier:
         """The dossier under a blob digest."""
-        passages = _PASSAGES.validate_json(self.dossiers.get(digest))
+        try:
+            passages = _PASSAGES.validate_json(self.dossiers.get(digest))
+        except ValidationError as error:
+            raise DataError(f"dossiers/{digest[:12]}… holds no passages; restore the run folder.") from error
         return Dossier(status="ok" if passages else "empty", passages=passages, digest=digest)
 
     def summary(self) -> dict[str, Any]:
@@ -314,14 +317,22 @@ def _model(path: Path, number: int, record: dict[str, Any], model: type[M]) -> M
 
 
 def _key(cell: Mapping[str, Any]) -> Key:
-    return cell["task"], cell["arm"], cell["build"], cell["repetition"]
+    key = cell["task"], cell["arm"], cell["build"], cell["repetition"]
+    if not (
+        isinstance(key[0], str) and isinstance(key[1], str) and isinstance(key[2], int) and isinstance(key[3], int)
+    ):
+        raise TypeError("not a cell")
+    return key
 
 
 def _head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Status, int]:
     try:
-        return _key(record["cell"]), _STATUS[record["status"]], record["attempt"]
+        attempt = record["attempt"]
+        if not isinstance(attempt, int):
+            raise TypeError("not an attempt")
+        return _key(record["cell"]), _STATUS[record["status"]], attempt
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path.name}, line {number} is not an answer record.") from error
+        raise DataError(f"{path.name}, line {number} is not an answer record; restore the file from a copy.") from error
 
 
 def to_line(record: BaseModel) -> str:

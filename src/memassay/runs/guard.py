@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memassay.core.digest import canonical_json
 from memassay.core.errors import GuardError
 
 _ABSENT = "(absent)"
@@ -16,7 +17,7 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, 
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}):
             yield from differences(old.get(key, _ABSENT), new.get(key, _ABSENT), f"{path}.{key}" if path else str(key))
-    elif old != new:
+    elif canonical_json(old) != canonical_json(new):
         yield path, old, new
 
 

@@ -19,7 +19,7 @@ def log_test_read(run: Path, identity: str) -> int:
     """Note that a run has scored a test split; returns how many times that has happened beside this run."""
     path = run.resolve().parent / TEST_READS
     at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with LineWriter(path) as lines:
+    with LineWriter(path, wait=True) as lines:
         lines.append(json.dumps({"at": at, "run": run.name, "identity": identity}, ensure_ascii=False))
     return sum(1 for _ in read_lines(path))
 
@@ -42,14 +42,16 @@ def ledger(folder: Path) -> Iterator[dict[str, Any]]:
         }
         try:
             summary = run.summary()
-        except DataError:
-            summary = None
-        if summary is not None:
             metric = summary["headline_metric"]
-            entry["metric"] = metric
-            entry["publishable"] = summary["publishable"]["value"]
-            entry["data"] = summary["data"]
-            entry["scores"] = {n: arm["metrics"].get(metric, {}).get("value") for n, arm in summary["arms"].items()}
+            entry |= {
+                "metric": metric,
+                "publishable": summary["publishable"]["value"],
+                "data": summary["data"],
+                "scores": {n: arm["metrics"].get(metric, {}).get("value") for n, arm in summary["arms"].items()},
+            }
+        except (DataError, KeyError, TypeError, AttributeError, ValueError):
+            # Not summed up yet, or damaged: the run is listed all the same.
+            pass
         yield entry
 
 

@@ -55,18 +55,22 @@ class LineWriter:
     ``kill -9`` loses at most the line being written: every record goes out in one ``write``; ``fsync`` runs at most
     once a second, so power loss may cost more.
 
+    Args:
+        path: the file; its folder is made.
+        wait: wait for another writer to finish, instead of refusing.
+
     Raises:
         RunLocked: another process holds the file.
         EnvironmentProblem: the disk is full, the folder is read-only.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wait: bool = False) -> None:
         self.path = path
         with disk_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._handle: BinaryIO = path.open("a+b", buffering=0)
         try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except OSError as error:
             self._handle.close()
             raise RunLocked(
