@@ -198,7 +198,9 @@ def child_environment(home: Path, **more: str) -> dict[str, str]:
     """What a command started as a process sees: nothing of the tester's own environment but what it needs to run."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     proxies = {name: "http://127.0.0.1:9" for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
-    return {**kept, **proxies, "HOME": str(home), "PYTHONWARNINGS": "error::RuntimeWarning", **more}
+    # No byte code: a child under a file-size limit would leave half a .pyc in the source tree for everyone.
+    python = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error::RuntimeWarning"}
+    return {**kept, **proxies, **python, "HOME": str(home), **more}
 
 
 @pytest.fixture
@@ -290,3 +292,176 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
     from memassay.running import drive
 
     monkeypatch.setattr(drive, "_BACKOFF_SECONDS", 0.0)
+
+
+TOY = '''
+"""A memory for tests: ranks turns by shared words; everything that can go wrong can be asked for."""
+
+import asyncio
+import json
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+from memassay.core.errors import CannotMeasure, MemoryFailure
+from memassay.core.types import Passage
+
+
+def words(text):
+    return set(re.findall(r"\\w+", text.casefold()))
+
+
+class Toy:
+    """Ranks turns by shared words.
+
+    Args:
+        fault: what goes wrong at retrieval.
+        build_fault: what goes wrong while building.
+        where: the fault happens to questions with this text in them.
+        delay: seconds per question; build_delay: seconds per build.
+        keep: share of the questions that get an answer at all.
+        log: a file that gets one line per build and per question.
+    """
+
+    def __init__(self, *, fault: str = "", build_fault: str = "", where: str = "", delay: float = 0.0,
+                 build_delay: float = 0.0, keep: float = 1.0, log: str = "", note: str = "") -> None:
+        if fault == "constructor":
+            raise ValueError("the constructor does not like this")
+        self.fault, self.build_fault, self.where, self.delay = fault, build_fault, where, delay
+        self.build_delay, self.keep, self.log = build_delay, keep, log
+
+    def build(self, corpus, place, context):
+        self._log("build " + corpus.id)
+        time.sleep(self.build_delay)
+        go_wrong(self.build_fault)
+        rows = [[u.id, f"{u.speaker}: {u.text}"] for d in corpus.documents for u in d.units]
+        rows = rows or [[d.id, d.text] for d in corpus.documents]
+        (Path(place) / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+        return {"passages": len(rows)}
+
+    def open(self, ref):
+        rows = json.loads((Path(ref.location) / "rows.json").read_text(encoding="utf-8"))
+        return Mute() if self.fault == "no-retrieve" else Store(self, rows)
+
+    def _log(self, line):
+        if self.log:
+            with open(self.log, "a", encoding="utf-8") as file:
+                file.write(line + "\\n")
+
+
+class AsyncToy(Toy):
+    """The same, with async methods."""
+
+    async def build(self, corpus, place, context):
+        await asyncio.sleep(0)
+        return Toy.build(self, corpus, place, context)
+
+    def open(self, ref):
+        store = Toy.open(self, ref)
+        return AsyncStore(store.memory, store.rows)
+
+
+class Mute:
+    """A store that nobody can ask."""
+
+
+class Store:
+    def __init__(self, memory, rows):
+        self.memory, self.rows = memory, rows
+
+    def retrieve(self, query):
+        self.memory._log("ask " + query.text)
+        time.sleep(self.memory.delay)
+        return self._ranked(query)
+
+    def _ranked(self, query):
+        if self.memory.where in query.text:
+            if self.memory.fault == "string":
+                return "just some text"
+            if self.memory.fault == "wrong-item":
+                return [Passage(text="x"), "y"]
+            if self.memory.fault == "none":
+                return None
+            if self.memory.fault == "nan":
+                return [Passage(text=text, unit_ids=(unit,), score=float("nan")) for unit, text in self.rows]
+            go_wrong(self.memory.fault)
+        code = sum(query.text.encode()) % 100
+        if code >= 100 * self.memory.keep:
+            return []
+        asked = words(query.text)
+        ranked = sorted(self.rows, key=lambda row: (-len(asked & words(row[1])), row[0]))
+        return [Passage(text=text, unit_ids=(unit,)) for unit, text in ranked]
+
+
+class AsyncStore(Store):
+    async def retrieve(self, query):
+        await asyncio.sleep(self.memory.delay)
+        return self._ranked(query)
+
+
+def go_wrong(fault):
+    if fault == "raise":
+        raise RuntimeError("it broke\\nin two lines")
+    if fault == "exit":
+        sys.exit(0)
+    if fault == "interrupt":
+        raise KeyboardInterrupt
+    if fault == "network":
+        raise ConnectionResetError("the line is dead")
+    if fault == "empty-store":
+        raise MemoryFailure("nothing was stored")
+    if fault == "hang":
+        time.sleep(30)
+    if fault == "cannot":
+        raise CannotMeasure("it needs a model and has none")
+    if fault == "secret":
+        raise RuntimeError(f"401 for key {os.environ['FAKE_API_KEY']}")
+    if fault == "secret-cannot":
+        raise CannotMeasure(f"no model for key {os.environ['FAKE_API_KEY']}")
+    if fault == "secret-network":
+        raise ConnectionError(f"no answer to https://host/?key={os.environ['FAKE_API_KEY']}")
+'''
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> str:
+    """``./…/toy.py:Toy``, a memory whose settings make it fail in every way that a memory can fail."""
+    path = tmp_path / "toy.py"
+    path.write_text(TOY, encoding="utf-8")
+    return f"{path}:Toy"
+
+
+@pytest.fixture
+def small_run(tmp_path: Path, small_file: Callable[..., Path], toy: str) -> Callable[..., tuple[Any, Path]]:
+    """``small_run("name", toy={"fault": "raise"}, limit=8)``: the summary and the folder of a run over small data."""
+    from memassay.running.experiment import experiment_of
+    from memassay.running.pipeline import Place, run_experiment
+
+    def run(
+        name: str,
+        memories: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        clusters: int = 4,
+        questions: int = 6,
+        workers: int = 4,
+        shard: tuple[int, int] = (1, 1),
+        **tables: Any,
+    ) -> tuple[Any, Path]:
+        path = small_file(clusters, questions, f"small-{clusters}-{questions}.json")
+        given = {name: {"use": toy, **settings} for name, settings in (memories or {"toy": {}}).items()}
+        experiment = {
+            "suite": "locomo",
+            "options": {"data": str(path)},
+            "memories": given,
+            "tokens": "chars4",
+            "budgets": [40, 400],
+            "ks": [1, 5],
+            **tables,
+        }
+        folder = tmp_path / "runs" / name
+        summary = run_experiment(experiment_of(experiment), Place(out=folder, workers=workers, shard=shard))
+        return summary, folder
+
+    return run

@@ -137,7 +137,7 @@ def test_a_writer_in_another_process_is_refused_and_changes_nothing(tmp_path: Pa
         with path.open("ab") as other:
             other.write(b"half a line")  # as if in the middle of a write
         before = path.read_bytes()
-        done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-B", "-c", code, str(path)], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == "3"
         assert path.read_bytes() == before
         lines.close()
@@ -167,7 +167,7 @@ except EnvironmentProblem as error:
 def test_a_full_disk_leaves_whole_lines_only(tmp_path: Path, limit: int) -> None:
     path = tmp_path / "x.jsonl"
     done = subprocess.run(
-        [sys.executable, "-c", _FULL, str(path), str(limit)], capture_output=True, text=True, check=True
+        [sys.executable, "-B", "-c", _FULL, str(path), str(limit)], capture_output=True, text=True, check=True
     )
     written, code, line_ends, safe = done.stdout.split()
     assert (code, line_ends, safe) == ("3", "0", "True")
@@ -204,7 +204,7 @@ def test_write_whole_is_old_or_new(tmp_path: Path) -> None:
         "try: write_whole(Path(sys.argv[1]), 'new' * 100)\n"
         "except EnvironmentProblem: print('refused')"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-B", "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "refused"
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["x"]

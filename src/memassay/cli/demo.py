@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,9 @@ import typer
 SAMPLE_BUDGETS = (250, 500, 1000, 2000)
 """Samples are small: at larger budgets a whole conversation fits and every memory looks alike."""
 _NEXT = (
-    "memassay data fetch locomo",
-    "memassay run locomo --memory files,lexical --out runs/first",
-    "memassay memory new my-memory",
+    "data fetch locomo",
+    "run locomo --memory files,lexical --out runs/first",
+    "memory new my-memory",
 )
 
 
@@ -48,10 +49,19 @@ def register(app: typer.Typer) -> None:
         if json_:
             print_json(summaries)
             return
-        typer.echo(f"\nReport: {out / 'report.html'}")
-        typer.echo("These are sample data, generated: they show that everything works and carry no verdict. Next:")
-        for command in _NEXT:
-            typer.echo(f"  {command}")
+        typer.echo("")
+        for suite in summaries:
+            typer.echo(f"report of {suite}: {out / suite / 'report.html'}")
+        typer.echo(f"report: {out / 'report.html'} (that of {first})")
+        typer.echo("Sample data, generated: they show that everything works and carry no verdict.")
+        typer.echo("Next:")
+        for arguments in _NEXT:
+            typer.echo(f"  {_command()} {arguments}")
+
+
+def _command() -> str:
+    """How to call memassay from here: by name where it is on the path, else as it was called."""
+    return "memassay" if shutil.which("memassay") else sys.argv[0]
 
 
 def suites_with_sample() -> list[str]:

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from memassay.core.types import (
     Answer,
     Corpus,
+    DataKind,
     Dossier,
     Judgement,
     Passage,
@@ -136,7 +137,7 @@ class Suite(Protocol):
     """A benchmark. It owns data, tasks, graders and controls; the constructor's keyword arguments are its settings."""
 
     name: str
-    data: str  # "real" | "generated"
+    data: DataKind
 
     def identity(self) -> Mapping[str, JsonValue]:
         """What of the suite can change a number: digests of its files, its settings. Goes into the guarded manifest."""

@@ -294,6 +294,8 @@ class Answer(Frozen):
     cell: CellKey
     attempt: int = 1
     status: Status
+    data: DataKind = "real"
+    model: ModelKind = "none"
     detail: str = ""
     steps: tuple[Step, ...] = ()
     state_before: str | None = None
@@ -310,6 +312,8 @@ class Judgement(Frozen):
     judge: str
     subjects: tuple[CellKey, ...]
     attempt: int = 1
+    data: DataKind = "real"
+    model: ModelKind = "none"
     order: int = 0
     repetition: int = 0
     status: Literal["ok", "undefined", "failed"] = "ok"

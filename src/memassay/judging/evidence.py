@@ -56,6 +56,8 @@ class EvidenceJudge:
             judge=self.id,
             subjects=(answer.cell,),
             attempt=answer.attempt,
+            data=answer.data,
+            model=answer.model,
             labels={"tokens": rendering(dossier, self.tokens).total_tokens, "passages": len(dossier.passages)},
             scores=self.scores(dossier, gold.evidence),
         )

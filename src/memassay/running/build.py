@@ -16,7 +16,7 @@ from typing import Any
 from memassay.core import registry
 from memassay.core.contracts import BuildContext
 from memassay.core.digest import digest_folder, digest_of
-from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure
+from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure, UsageError
 from memassay.core.types import Arm, BuildReport, StoreRef, Usage
 from memassay.running.calls import call, describe
 from memassay.running.plan import Plan
@@ -43,20 +43,40 @@ class Stores:
         self._memories: dict[str, Any] = {}
         self._failed: dict[StoreKey, BuildReport] = {}
 
-    def memory(self, arm: Arm) -> Any:
-        """The arm's memory, made once with its settings."""
-        if arm.name not in self._memories:
-            self._memories[arm.name] = registry.memories.get(arm.memory)(**arm.options)
-        return self._memories[arm.name]
-
-    async def build_all(self, on_done: Callable[[BuildReport], None]) -> dict[str, str]:
-        """Build or find every store that the plan needs.
+    def prepare(self) -> dict[str, str]:
+        """Make every arm's memory with its settings, before anything is written.
 
         Returns:
-            The arms that cannot be measured here, with the reason.
+            The arms whose memory says that it cannot be measured here, with the reason.
+
+        Raises:
+            UsageError: the memory refuses its settings.
         """
         unavailable: dict[str, str] = {}
-        recorded = {(r.memory, r.scope, r.store.key if r.store else "") for r in self.run.builds()}
+        for arm in self.plan.contenders:
+            try:
+                self._memories[arm.name] = registry.memories.get(arm.memory)(**arm.options)
+            except CannotMeasure as error:
+                unavailable[arm.name] = str(error)
+            except MemassayError:
+                raise
+            except Exception as error:
+                raise UsageError(f"The memory {arm.name!r} cannot be made: {describe(error)}.") from error
+        return unavailable
+
+    async def build_all(self, unavailable: dict[str, str], on_done: Callable[[BuildReport], None]) -> None:
+        """Build or find every store that the plan needs.
+
+        Args:
+            unavailable: arms that cannot be measured here, with the reason; grows.
+            on_done: called after every store.
+        """
+        before = self.run.builds()
+        left_out = {r.memory for r in before if r.status == "unavailable"}
+        # An arm that was left out and now builds is recorded again, so that the last word of builds.jsonl is right.
+        recorded = {(r.memory, r.scope, r.store.key if r.store else "") for r in before if r.memory not in left_out}
+        for name, reason in unavailable.items():
+            self.run.record_build(BuildReport(memory=name, scope="", status="unavailable", detail=reason))
         scopes = list(dict.fromkeys(task.scope for task in self.plan.tasks))
         for arm in self.plan.contenders:
             for build in range(self.plan.experiment.builds):
@@ -69,7 +89,6 @@ class Stores:
                     on_done(report)
                     if report.status == "unavailable":
                         unavailable[arm.name] = report.detail
-        return unavailable
 
     async def build(self, arm: Arm, scope: str, build: int) -> BuildReport:
         """One store: reused if its spec has been built, else built; a memory's failure is a status, not an exception.
@@ -105,7 +124,7 @@ class Stores:
             corpus = self.plan.corpora[scope]
             try:
                 context = BuildContext(seed=spec.seed + build, limit_seconds=limit)
-                facts = await call(self.memory(arm).build, corpus, working / "store", context, seconds=limit)
+                facts = await call(self._memories[arm.name].build, corpus, working / "store", context, seconds=limit)
             except BaseException as error:
                 shutil.rmtree(working, ignore_errors=True)
                 failed = _build_failure(error, limit)
@@ -147,7 +166,7 @@ class Stores:
                         f"delete {place.parent} and run again."
                     )
                 limit = self.plan.experiment.limits.build_seconds
-                self._open[key] = await call(self.memory(arm).open, report.store, seconds=limit)
+                self._open[key] = await call(self._memories[arm.name].open, report.store, seconds=limit)
             return self._open[key]
 
     async def close(self) -> None:

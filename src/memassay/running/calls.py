@@ -47,7 +47,10 @@ async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
         try:
             value = function(*args)
         except BaseException as raised:
-            error = RuntimeError("StopIteration") if isinstance(raised, StopIteration) else raised
+            # What would end a loop or the process is the plug-in's failure, not ours.
+            error = raised if isinstance(raised, Exception) else RuntimeError(f"{type(raised).__name__}: {raised}")
+            if isinstance(raised, StopIteration):
+                error = RuntimeError("StopIteration")
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, value, error)
 

@@ -207,6 +207,12 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
     for metric in metrics:
         if metric not in shared:
             raise UsageError(f"Both sides need the metric {metric!r}.{suggestion(metric, shared)}")
+    for metric in metrics:
+        held = len(old.scores[second][metric])
+        if held != len(new.tasks):
+            raise UsageError(
+                f"{old.name} has {held} scores of {metric} for {len(new.tasks)} tasks; write the baseline again."
+            )
     clusters = [t.cluster for t in new.tasks]
     a = np.stack([new.scores[first][m] for m in metrics], axis=1)
     b = np.stack([old.scores[second][m] for m in metrics], axis=1)

@@ -13,7 +13,20 @@ from memassay.core import registry
 from memassay.core.contracts import Retrieves
 from memassay.core.dossier import dossier_of, rendering, trimmed
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemoryFailure
-from memassay.core.types import Answer, Arm, CellKey, Dossier, Passage, Query, Request, Status, Step, Task, Usage
+from memassay.core.types import (
+    Answer,
+    Arm,
+    BuildReport,
+    CellKey,
+    Dossier,
+    Passage,
+    Query,
+    Request,
+    Status,
+    Step,
+    Task,
+    Usage,
+)
 from memassay.core.views import Surroundings, view
 from memassay.running.build import Stores
 from memassay.running.calls import call, describe
@@ -40,7 +53,7 @@ class Driver:
     """Runs the open cells of one shard.
 
     Args:
-        unavailable: arms that cannot be measured, left out.
+        unavailable: arms that cannot be measured, left out; grows when a memory says so at a question.
         on_cell: called after every record (for a progress bar).
     """
 
@@ -49,7 +62,7 @@ class Driver:
         plan: Plan,
         run: RunFolder,
         stores: Stores,
-        unavailable: Mapping[str, str],
+        unavailable: dict[str, str],
         on_cell: Callable[[Tally], None],
     ) -> None:
         self.plan, self.run, self.stores, self.unavailable = plan, run, stores, unavailable
@@ -96,17 +109,33 @@ class Driver:
     async def _work(self, queue: Iterator[tuple[CellKey, int]], lines: LineWriter) -> None:
         # One generator for all workers: each takes the next open cell; only the cells in flight are held in memory.
         for cell, first in queue:
-            for attempt in range(first, first + PROVIDER_ATTEMPTS):
-                answer = await self._answer(cell, attempt)
-                lines.append(to_line(answer))
-                self.tally.cost_usd += answer.usage.cost_usd or 0.0
-                if answer.status.kind != "provider":
-                    break
-                await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (attempt - first))
-            kind = answer.status.kind
+            try:
+                status = await self._attempts(cell, first, lines)
+            except CannotMeasure as error:
+                self._give_up(cell, str(error))
+                continue
             self.tally.recorded += 1
-            self.tally.by_kind[kind] = self.tally.by_kind.get(kind, 0) + 1
+            self.tally.by_kind[status.kind] = self.tally.by_kind.get(status.kind, 0) + 1
             self.on_cell(self.tally)
+
+    async def _attempts(self, cell: CellKey, first: int, lines: LineWriter) -> Status:
+        """Record attempts at a cell until it is no provider failure, or too many; returns the last status."""
+        last = first + PROVIDER_ATTEMPTS - 1
+        for attempt in range(first, last + 1):
+            answer = await self._answer(cell, attempt)
+            lines.append(to_line(answer))
+            self.tally.cost_usd += answer.usage.cost_usd or 0.0
+            if answer.status.kind != "provider" or attempt == last:
+                break
+            await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (attempt - first))
+        return answer.status
+
+    def _give_up(self, cell: CellKey, reason: str) -> None:
+        """Leave an arm out from here on: its memory says that it cannot be measured here."""
+        if cell.arm not in self.unavailable:
+            self.unavailable[cell.arm] = reason
+            scope = self._tasks[cell.task].scope
+            self.run.record_build(BuildReport(memory=cell.arm, scope=scope, status="unavailable", detail=reason))
 
     async def _answer(self, cell: CellKey, attempt: int) -> Answer:
         task, arm = self._tasks[cell.task], self._arms[cell.arm]
@@ -119,15 +148,27 @@ class Driver:
             status = Status.EMPTY if dossier.status == "empty" else Status.OK
             if arm.agent != NO_AGENT:
                 said = (await self._ask(cell, task, arm, dossier),)
-        except (EnvironmentProblem, KeyboardInterrupt, asyncio.CancelledError):
+        except (EnvironmentProblem, CannotMeasure):
             raise
+        except Failed as failure:
+            status, detail = failure.status, failure.detail
         except Exception as error:
-            status, detail = classify(error, self.plan.experiment.limits.retrieve_seconds)
+            # Neither the memory nor the agent was running: this is a bug of ours.
+            status, detail = Status.HARNESS, describe(error)
         usage = Usage(wall_ms=round((time.perf_counter() - started) * 1000, 3))
         step = Step(name="retrieve", status=status, detail=detail, dossier=digest, usage=usage)
         at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         status = said[-1].status if said else status
-        return Answer(cell=cell, attempt=attempt, status=status, detail=detail, steps=(step, *said), usage=usage, at=at)
+        return Answer(
+            cell=cell,
+            attempt=attempt,
+            status=status,
+            data=self.plan.suite.data,
+            detail=detail,
+            steps=(step, *said),
+            usage=usage,
+            at=at,
+        )
 
     async def _ask(self, cell: CellKey, task: Task, arm: Arm, dossier: Dossier) -> Step:
         if arm.agent not in self._agents:
@@ -135,24 +176,47 @@ class Driver:
         limit = self.plan.experiment.limits.answer_seconds
         text = rendering(dossier, self.plan.experiment.tokens).cut(max(self.plan.experiment.budgets))
         request = Request(cell=cell, prompt=task.prompt, as_of=task.as_of, dossier=text, limit_seconds=limit)
-        step: Step = await call(self._agents[arm.agent].answer, request, seconds=limit)
+        try:
+            step: Step = await call(self._agents[arm.agent].answer, request, seconds=limit)
+        except TimeoutError as error:
+            raise Failed(Status.LIMIT_TIME, f"no answer after {limit:g} s") from error
+        except ConnectionError as error:
+            raise Failed(Status.NETWORK, describe(error)) from error
         return step
+
+    async def _retrieved(self, task: Task, arm: Arm, build: int) -> Dossier:
+        """What the memory gives for a task; whatever it raises is its failure (or the network's)."""
+        limit = self.plan.experiment.limits.retrieve_seconds
+        try:
+            store = await self.stores.open(arm, task.scope, build)
+            if not isinstance(store, Retrieves):
+                raise CannotMeasure(f"its store has no retrieve(query); {type(store).__name__} cannot be asked")
+            query = Query(text=task.prompt, as_of=task.as_of, budget_tokens=max(self.plan.experiment.budgets))
+            return _checked(await call(store.retrieve, query, seconds=limit))
+        except (EnvironmentProblem, CannotMeasure):
+            raise
+        except Exception as error:
+            status, detail = classify(error, limit)
+            raise Failed(status, detail) from error
 
     async def _dossier(self, task: Task, arm: Arm, build: int) -> Dossier:
         dossier = Dossier(status="empty")
         if arm.role != "control":
-            store = await self.stores.open(arm, task.scope, build)
-            if not isinstance(store, Retrieves):
-                raise CannotMeasure(f"{arm.name}'s store has no retrieve(query)")
-            query = Query(text=task.prompt, as_of=task.as_of, budget_tokens=max(self.plan.experiment.budgets))
-            limit = self.plan.experiment.limits.retrieve_seconds
-            dossier = _checked(await call(store.retrieve, query, seconds=limit))
+            dossier = await self._retrieved(task, arm, build)
         if arm.view is not None:
             around = Surroundings(
                 self.plan.corpora[task.scope], self._neighbours[task.scope], self.plan.experiment.seed
             )
             dossier = view(arm.view)(task, dossier, around)
         return trimmed(dossier, self.plan.experiment.tokens, max(self.plan.experiment.budgets))
+
+
+class Failed(Exception):
+    """A cell that failed outside the harness, with the status that says whose fault it was."""
+
+    def __init__(self, status: Status, detail: str) -> None:
+        self.status, self.detail = status, detail
+        super().__init__(detail)
 
 
 def _checked(returned: object) -> Dossier:

@@ -99,8 +99,11 @@ def advance(
     watch = observer or Silent()
     watch.stage("plan", None)
     plan = make_plan(experiment)
+    stores = Stores(place.stores_folder, plan, RunFolder(place.out))
+    unavailable = stores.prepare()
     run = enter(plan, place)
-    return run, plan, asyncio.run(_build_and_drive(plan, run, place, watch, answers))
+    asyncio.run(_build_and_drive(plan, run, stores, place, watch, unavailable, answers))
+    return run, plan, unavailable
 
 
 def enter(plan: Plan, place: Place) -> RunFolder:
@@ -129,16 +132,22 @@ def enter(plan: Plan, place: Place) -> RunFolder:
     return run
 
 
-async def _build_and_drive(plan: Plan, run: RunFolder, place: Place, watch: Observer, answers: bool) -> dict[str, str]:
-    stores = Stores(place.stores_folder, plan, run)
+async def _build_and_drive(
+    plan: Plan,
+    run: RunFolder,
+    stores: Stores,
+    place: Place,
+    watch: Observer,
+    unavailable: dict[str, str],
+    answers: bool,
+) -> None:
     scopes = len({t.scope for t in plan.tasks})
     watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
-    unavailable = await stores.build_all(watch.built)
+    await stores.build_all(unavailable, watch.built)
     if answers:
         watch.stage("answer", None)
         driver = Driver(plan, run, stores, unavailable, watch.drove)
         await driver.drive(place.writer, place.shard, place.workers)
-    return unavailable
 
 
 def conclude(
@@ -196,7 +205,8 @@ def plan_of(run: RunFolder) -> Plan:
 
 def unavailable_arms(run: RunFolder) -> dict[str, str]:
     """Arms of a run that said they cannot be measured, with the reason."""
-    return {b.memory: b.detail for b in run.builds() if b.status == "unavailable"}
+    last = {report.memory: report for report in run.builds()}
+    return {name: report.detail for name, report in last.items() if report.status == "unavailable"}
 
 
 def rejudge(run: RunFolder, observer: Observer | None = None) -> dict[str, Any]:

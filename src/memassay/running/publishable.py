@@ -48,9 +48,12 @@ def publishable(
         f"control {name} failed: {_why(control)}" for name, control in controls.items() if not control["passed"]
     ]
     settings = plan.identity.get("suite_settings", {})
-    data = settings.get("data") if isinstance(settings, Mapping) else None
-    if plan.suite.data == "real" and isinstance(data, Mapping) and data.get("catalogue") is False:
-        reasons.append("the data file is not the one in the catalogue (see: memassay data list)")
+    if plan.suite.data == "real" and isinstance(settings, Mapping):
+        reasons += [
+            f"the {name} file is not the one in the catalogue (see: memassay data list)"
+            for name, file in settings.items()
+            if isinstance(file, Mapping) and file.get("catalogue") is False
+        ]
     if plan.experiment.limit or plan.experiment.categories or plan.experiment.scopes:
         reasons.append("a filter was used (--limit, --categories or --conversations)")
     if plan.experiment.primary is None:

@@ -32,7 +32,8 @@ def guard(old: Mapping[str, Any], new: Mapping[str, Any], where: str) -> None:
     Raises:
         GuardError: naming the fields and both values.
     """
-    found = list(differences(old, new))
+    # The shallowest fields first: a flag is what a person changed, an arm's options may be what follows from it.
+    found = sorted(differences(old, new), key=lambda difference: difference[0].count("."))
     if not found:
         return
     shown = "; ".join(f"{field}: {_short(was)} in the folder, {_short(now)} now" for field, was, now in found[:_SHOWN])

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from memassay.core.contracts import Grading, Judge, MetricSpec
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
-from memassay.core.types import Corpus, Task
+from memassay.core.types import Corpus, DataKind, Task
 from memassay.data.catalogue import CATALOGUE
 from memassay.data.integrity import sha256_of
 from memassay.data.places import locate
@@ -47,7 +47,7 @@ class Locomo:
             raise UsageError(
                 "The suite locomo takes either a data file or the sample, not both; leave one of them out."
             )
-        self.data = "generated" if sample else "real"
+        self.data: DataKind = "generated" if sample else "real"
         self._sample = sample
         self._seed = seed
         self._file = None if data is None else Path(data)

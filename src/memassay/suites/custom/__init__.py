@@ -1,0 +1,1 @@
+"""Your own documents and questions, scored with no code."""

@@ -1,0 +1,110 @@
+"""A stranger's first run: no home, an odd path, no git, another locale, a narrow terminal, no network, no key."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli, Ran
+
+NARROW = {"LANG": "C", "LC_ALL": "C", "COLUMNS": "60", "TERM": "dumb"}
+
+
+@pytest.fixture
+def stranger(cli_process: Cli, tmp_path: Path, own_home: Path) -> Any:
+    """The command in a folder with blanks and a letter beyond ASCII; nothing but the command on PATH."""
+    folder = tmp_path / "my first run é"
+    folder.mkdir()
+    path = str(Path(sys.executable).parent)
+    assert not (Path(path) / "git").exists()
+
+    def run(*args: str, **env: str) -> Ran:
+        ran = cli_process(*args, cwd=folder, env={**NARROW, "PATH": path, **env})
+        assert "Traceback" not in ran.err + ran.out, ran.err
+        assert ran.code == 0, ran.err
+        return ran
+
+    run.folder = folder  # type: ignore[attr-defined]
+    run.home = own_home  # type: ignore[attr-defined]
+    return run
+
+
+def tables(text: str) -> list[str]:
+    """The lines up to the demo's last words."""
+    return text.partition("\nReport:")[0].splitlines()
+
+
+def test_the_first_minute(stranger: Any) -> None:
+    helped = stranger("--help")
+    assert "demo" in helped.out
+    assert max(map(len, helped.out.splitlines())) <= 60
+
+    demo = stranger("demo", "--out", "first demo ü")
+    out = stranger.folder / "first demo ü"
+    assert (out / "report.html").stat().st_size > 10_000
+    for suite in ("locomo", "custom"):
+        assert (out / suite / "summary.json").is_file()
+        assert suite.upper() in demo.out.upper() or "your own questions" in demo.out
+    wide = [line for line in tables(demo.out) if len(line) > 60]
+    assert wide == [], wide
+    for name in ("files", "lexical", "full-context"):
+        assert name in demo.out
+    last = demo.out.rstrip().splitlines()[-5:]
+    assert "sample" in " ".join(last).lower()
+    assert "verdict" in " ".join(last)
+    commands = [line for line in last if line.strip().startswith("memassay ")]
+    assert len(commands) == 3
+
+    ran = stranger(
+        "run", "locomo", "--sample", "--memory", "files,lexical", "--limit", "16", "--out", "runs/my run é", "--json"
+    )
+    summary = json.loads(ran.out)
+    assert summary["arms"]["lexical"]["n"] == 16
+
+    task = json.loads((stranger.folder / "runs/my run é/tasks.jsonl").read_text("utf-8").splitlines()[0])
+    shown = stranger("show", "runs/my run é", task["id"])
+    assert task["id"] in shown.out
+    listed = stranger("ledger", "runs")
+    assert "locomo" in listed.out
+    assert list(stranger.home.iterdir()) == [], "something was written into the home folder"
+
+
+def test_a_locale_that_python_does_not_mend(stranger: Any) -> None:
+    """Python turns LC_ALL=C into UTF-8 unless it is told not to; then every file must name its own encoding."""
+    hard = {"PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    base = ["run", "locomo", "--sample", "--memory", "files,lexical", "--limit", "8", "--out", "r"]
+    stranger(*base, **hard)
+    shown = stranger("show", "r", "missed", **hard)
+    assert shown.out.isascii() or shown.out
+    stranger("report", "r", **hard)
+    assert "é" not in stranger("ledger", ".", **hard).err
+
+
+def test_the_next_commands_of_the_demo_are_commands(cli: Cli, workplace: Path) -> None:
+    demo = cli("demo", "--out", "d")
+    assert demo.code == 0, demo.err
+    commands = [line.split() for line in demo.out.splitlines() if line.strip().startswith("memassay ")]
+    for words in commands:
+        assert cli(*words[1:3], "--help").code == 0 or cli(words[1], "--help").code == 0
+    again = cli("demo", "--out", "d", "--json")
+    assert again.code == 0
+    assert set(again.json) >= {"locomo", "custom"}
+    for summary in again.json.values():
+        assert summary["publishable"]["value"] is False
+        assert summary["sample"] is True
+        for name in ("oracle", "empty", "random", "marker"):
+            assert summary["controls"][name]["passed"] is True, (summary["suite"], summary["controls"][name])
+
+
+def test_help_needs_no_heavy_import(cli_process: Cli) -> None:
+    code = (
+        "import sys\nfrom memassay.cli import main\nsys.argv = ['memassay', '--help']\n"
+        "try: main.main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('numpy', 'scipy', 'pydantic', 'bm25s', 'jinja2', 'bpe_openai') if m in sys.modules])"
+    )
+    ran = cli_process(python=("-c", code))
+    assert ran.out.rstrip().endswith("[]"), ran.out.splitlines()[-1:]
