@@ -298,6 +298,7 @@ TOY = '''
 """A memory for tests: ranks turns by shared words; everything that can go wrong can be asked for."""
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -412,6 +413,8 @@ def go_wrong(fault):
         raise ConnectionResetError("the line is dead")
     if fault == "empty-store":
         raise MemoryFailure("nothing was stored")
+    if fault == "disk":
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     if fault == "hang":
         time.sleep(30)
     if fault == "cannot":

@@ -67,7 +67,7 @@ def tiny_disk(tmp_path: Path) -> Path:
 def test_a_real_full_disk(cli_process: Cli, tiny_disk: Path, base: list[str | Path]) -> None:
     try:
         ran = cli_process("run", *base, "--out", tiny_disk / "r")
-        assert ran.code == 3
+        assert ran.code == 3, ran.err
         assert "the disk is full" in ran.complaint
         assert "Traceback" not in ran.err
     finally:
@@ -148,7 +148,7 @@ def test_a_damaged_file_of_the_run_folder(cli: Cli, done: Path, name: str, conte
         (done / name).write_bytes(content)
     commands = {"manifest.json": "judge", "expected.json": "judge", "summary.json": "report"}
     ran = cli(commands[name], done)
-    if name == "summary.json" and content == b"{}":
+    if name == "summary.json" and content in (b"{}", b"[]"):
         assert ran.code in (0, 2, 3)  # an empty report, or a refusal: but never a traceback
         assert "Traceback" not in ran.err
     else:

@@ -55,7 +55,7 @@ def test_shards_that_end_at_the_same_moment_do_not_refuse_each_other(
     """Nothing is left to answer, both only judge and sum up: neither may end with an error."""
     base = ["locomo", "--data", small_file(5, 12), "--memory", "files,lexical", "--tokens", "chars4", "--json"]
     out = workplace / "r"
-    for turn in range(3):
+    for turn in range(2):
         both = [
             Process(["run", *base, "--out", out, "--shard", f"{i}/2"], child_environment(own_home), workplace)
             for i in (1, 2)
@@ -79,7 +79,7 @@ def test_a_second_writer_of_a_shard_is_refused_while_the_first_runs(
     workplace: Path, own_home: Path, small_file: Small, toy: str
 ) -> None:
     args = [
-        "run", "locomo", "--data", small_file(3, 8), "--memory", f"slow={toy}", "--set", "slow.delay=0.2",
+        "run", "locomo", "--data", small_file(3, 8), "--memory", f"slow={toy}", "--set", "slow.delay=0.4",
         "--tokens", "chars4", "--workers", "1", "--out", workplace / "r", "--json",
     ]  # fmt: skip
     env = child_environment(own_home)
@@ -153,7 +153,7 @@ def same_everywhere(cli_process: Cli, workplace: Path, base: list[str | Path]) -
 def test_one_and_eight_workers_two_processes_two_hash_seeds_two_folders(
     suite: str, cli_process: Cli, workplace: Path
 ) -> None:
-    memories = "files,lexical,full-context,turns=lexical"
+    memories = "files,lexical,turns=lexical"
     base = [
         suite,
         "--sample",

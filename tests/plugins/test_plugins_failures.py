@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from memassay.core.errors import UsageError
+
 Write = Callable[[str, str], str]
 Measure = Callable[..., Any]
 
@@ -48,6 +50,26 @@ class NeedsModel(Base):
 class NeedsKey(Base):
     def __init__(self):
         raise CannotMeasure("it has no key")
+
+
+class NeedsServer(Base):
+    def open(self, ref):
+        raise CannotMeasure("its server is not there")
+
+
+class NeedsLicence(Base):
+    def retrieve(self, query):
+        raise CannotMeasure("its licence has run out")
+
+
+class Mute(Base):
+    def open(self, ref):
+        return object()
+
+
+class Refuses(Base):
+    def __init__(self, *, size: int = 0):
+        raise ValueError(f"size must be above 0, not {size}")
 
 
 class CrashesBuilding(Base):
@@ -155,7 +177,14 @@ def details(workplace: Path, arm: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("NeedsModel", "it writes with a model and was given none"), ("NeedsKey", "it has no key")]
+    ("name", "why"),
+    [
+        ("NeedsModel", "it writes with a model and was given none"),
+        ("NeedsKey", "it has no key"),
+        ("NeedsServer", "its server is not there"),
+        ("NeedsLicence", "its licence has run out"),
+        ("Mute", "its store has no retrieve(query); object cannot be asked"),
+    ],
 )
 def test_what_cannot_be_measured_is_null_with_the_reason(measure: Measure, write: Write, name: str, why: str) -> None:
     summary = arms(measure, write, name)
@@ -166,6 +195,14 @@ def test_what_cannot_be_measured_is_null_with_the_reason(measure: Measure, write
     assert any(why in note for note in summary["notes"])
     assert values(summary, "Base")[1] == 1.0, "the others are measured"
     assert summary["cells"]["counted"] == summary["cells"]["planned"]
+
+
+def test_a_constructor_that_refuses_ends_the_command_before_anything_is_written(
+    measure: Measure, write: Write, workplace: Path
+) -> None:
+    with pytest.raises(UsageError, match="'Refuses' cannot be made: ValueError: size must be above 0, not 0"):
+        arms(measure, write, "Refuses")
+    assert not (workplace / "runs").exists()
 
 
 @pytest.mark.parametrize(

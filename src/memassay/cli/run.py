@@ -85,14 +85,17 @@ def experiment_from(
     tables: dict[str, Any] = read_experiment(Path(target)) if target.endswith(".toml") else {"suite": target}
     if stage != "retrieval":
         raise UsageError(f"Unknown stage {stage!r}. The stage 'retrieval' is what this version runs.")
-    entries: dict[str, dict[str, Any]] = dict(tables.get("memories", {}))
+    entries: dict[str, dict[str, Any]] = {
+        name: _table(f"memories.{name}", entry)
+        for name, entry in _table("memories", tables.get("memories", {})).items()
+    }
     named = [*([memory] if memory else []), *(arm or [])]
     if named:
         given = memory_entries(",".join(named))
         # A name from the file keeps its table; the flag chooses and orders.
         entries = {name: entries.get(name, entry) for name, entry in given.items()}
     apply_settings(entries, set_ or [])
-    options: dict[str, Any] = dict(tables.get("options", {}))
+    options = _table("options", tables.get("options", {}))
     for name, path in (("data", data), ("corrections", corrections), ("docs", docs), ("questions", questions)):
         if path is not None:
             options[name] = str(path)
@@ -113,6 +116,14 @@ def experiment_from(
     }
     tables |= {name: value for name, value in flags.items() if value is not None}
     return experiment_of(tables)
+
+
+def _table(name: str, value: Any) -> dict[str, Any]:
+    from memassay.core.errors import UsageError
+
+    if not isinstance(value, dict):
+        raise UsageError(f"Experiment, {name}: this must be a table, written [{name}], not {value!r:.40}.")
+    return dict(value)
 
 
 def _words(text: str | None) -> list[str] | None:
@@ -244,10 +255,13 @@ def plan(
     json_: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     from memassay.cli.output import print_json
+    from memassay.running.build import make_memories
     from memassay.running.estimate import estimate_of
     from memassay.running.plan import make_plan
 
-    estimate = estimate_of(make_plan(experiment))
+    intended = make_plan(experiment)
+    make_memories(intended)
+    estimate = estimate_of(intended)
     if json_:
         print_json(estimate)
         return

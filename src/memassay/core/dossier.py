@@ -14,9 +14,17 @@ def dossier_of(passages: Iterable[Passage]) -> Dossier:
     """A dossier in the given order; passages without words are dropped, ranks are set by order."""
     kept = tuple(
         passage if passage.rank == rank else passage.model_copy(update={"rank": rank})
-        for rank, passage in enumerate((p for p in passages if p.text.strip()), start=1)
+        for rank, passage in enumerate((_storable(p) for p in passages if p.text.strip()), start=1)
     )
     return Dossier(status="ok" if kept else "empty", passages=kept)
+
+
+def _storable(passage: Passage) -> Passage:
+    """The passage, with what UTF-8 cannot say (a lone surrogate) as a question mark."""
+    if passage.text.isascii():
+        return passage
+    text = passage.text.encode("utf-8", "replace").decode("utf-8")
+    return passage if text == passage.text else passage.model_copy(update={"text": text})
 
 
 def trimmed(dossier: Dossier, tokens: str, budget: int) -> Dossier:
@@ -41,6 +49,20 @@ def normalise(text: str) -> str:
     for _ in range(2):
         text = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def stands(want: str, text: str, end: int | None = None) -> bool:
+    """Whether the words stand in the text, as words and before ``end``: "art" does not stand in "start"."""
+    limit = len(text) if end is None else end
+    at = text.find(want) if want else -1
+    while 0 <= at <= limit - len(want):
+        after = at + len(want)
+        opens = at == 0 or not (text[at - 1].isalnum() and want[0].isalnum())
+        closes = after == len(text) or not (text[after].isalnum() and want[-1].isalnum())
+        if opens and closes:
+            return True
+        at = text.find(want, at + 1)
+    return False
 
 
 class Rendering:

@@ -83,7 +83,7 @@ class Registry:
             return typing.cast("Callable[..., Any]", points[name].load())
         except MemassayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(
                 f"The {self.kind} {name!r} ({points[name].value}) cannot be imported: {type(error).__name__}: {error}. "
                 "Reinstall the package that provides it."
@@ -102,7 +102,7 @@ class Registry:
         sys.modules[module_name] = module
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(f"{path.name} cannot be imported: {type(error).__name__}: {error}.") from error
         factory = getattr(module, attribute, None)
         if not callable(factory):

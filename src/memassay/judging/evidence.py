@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from memassay.core.contracts import Cell
-from memassay.core.dossier import normalise, rendering
+from memassay.core.dossier import normalise, rendering, stands
 from memassay.core.types import Dossier, Evidence, Judgement
 
 VERSION = 1
@@ -76,7 +76,7 @@ class EvidenceJudge:
             part = texts[whole] if rest else ""
             left = _left(part, rest, whole + 1)
             found = [
-                (at is not None and at < whole) or _stands(w, part, left) for at, w in zip(first, wanted, strict=True)
+                (at is not None and at < whole) or stands(w, part, left) for at, w in zip(first, wanted, strict=True)
             ]
             _add(out, str(budget), found)
             shown = {unit for p in dossier.passages[: whole + bool(rest)] for unit in p.unit_ids}
@@ -98,7 +98,7 @@ def first_blocks(dossier: Dossier, wanted: Sequence[str]) -> list[int | None]:
         if not want or want not in joined:
             found.append(None)
             continue
-        found.append(next((i for i, text in enumerate(texts) if _stands(want, text)), None))
+        found.append(next((i for i, text in enumerate(texts) if stands(want, text)), None))
     return found
 
 
@@ -109,20 +109,6 @@ def _left(text: str, rest: str, rank: int) -> int:
         return len(shown)
     # The cut fell between a letter and its accent, which changes the last character.
     return next(i for i, letter in enumerate(shown) if not text.startswith(letter, i))
-
-
-def _stands(want: str, text: str, end: int | None = None) -> bool:
-    """Whether the words stand in the text, as words and before ``end``: "art" does not stand in "start"."""
-    limit = len(text) if end is None else end
-    at = text.find(want) if want else -1
-    while 0 <= at <= limit - len(want):
-        after = at + len(want)
-        opens = at == 0 or not (text[at - 1].isalnum() and want[0].isalnum())
-        closes = after == len(text) or not (text[after].isalnum() and want[-1].isalnum())
-        if opens and closes:
-            return True
-        at = text.find(want, at + 1)
-    return False
 
 
 def _add(out: dict[str, float | None], at: str, found: Sequence[bool]) -> None:

@@ -17,14 +17,45 @@ from memassay.core import registry
 from memassay.core.contracts import BuildContext
 from memassay.core.digest import digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure, UsageError
-from memassay.core.types import Arm, BuildReport, StoreRef, Usage
-from memassay.running.calls import call, describe
+from memassay.core.types import Arm, BuildReport, Status, StoreRef, Usage
+from memassay.running.calls import call, describe, redact
 from memassay.running.plan import Plan
 from memassay.runs.folder import RunFolder
-from memassay.runs.lines import disk_errors, write_whole
+from memassay.runs.lines import disk_errors, problem, write_whole
 
 StoreKey = tuple[str, str, int]
 """Arm, scope, build."""
+
+
+class NoStore(MemoryFailure):
+    """A question to a store that could not be built; ``status`` says how the build ended."""
+
+    def __init__(self, report: BuildReport) -> None:
+        self.status = Status(report.status)
+        super().__init__(f"no store: {report.detail}")
+
+
+def make_memories(plan: Plan) -> tuple[dict[str, Any], dict[str, str]]:
+    """Make every arm's memory with its settings, before anything is written.
+
+    Returns:
+        The memories by arm, and the arms whose memory says that it cannot be measured here, with the reason.
+
+    Raises:
+        UsageError: a memory refuses its settings.
+    """
+    memories: dict[str, Any] = {}
+    unavailable: dict[str, str] = {}
+    for arm in plan.contenders:
+        try:
+            memories[arm.name] = registry.memories.get(arm.memory)(**arm.options)
+        except CannotMeasure as error:
+            unavailable[arm.name] = redact(str(error))
+        except MemassayError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise UsageError(f"The memory {arm.name!r} cannot be made: {describe(error)}.") from error
+    return memories, unavailable
 
 
 class Stores:
@@ -34,35 +65,14 @@ class Stores:
         folder: where they are.
         plan: whose arms and corpora they are built from.
         run: the run that records the builds.
+        memories: the arms' memories by arm name.
     """
 
-    def __init__(self, folder: Path, plan: Plan, run: RunFolder) -> None:
-        self.folder, self.plan, self.run = folder, plan, run
+    def __init__(self, folder: Path, plan: Plan, run: RunFolder, memories: Mapping[str, Any]) -> None:
+        self.folder, self.plan, self.run, self._memories = folder, plan, run, memories
         self._open: dict[StoreKey, Any] = {}
         self._locks: dict[StoreKey, asyncio.Lock] = {}
-        self._memories: dict[str, Any] = {}
         self._failed: dict[StoreKey, BuildReport] = {}
-
-    def prepare(self) -> dict[str, str]:
-        """Make every arm's memory with its settings, before anything is written.
-
-        Returns:
-            The arms whose memory says that it cannot be measured here, with the reason.
-
-        Raises:
-            UsageError: the memory refuses its settings.
-        """
-        unavailable: dict[str, str] = {}
-        for arm in self.plan.contenders:
-            try:
-                self._memories[arm.name] = registry.memories.get(arm.memory)(**arm.options)
-            except CannotMeasure as error:
-                unavailable[arm.name] = str(error)
-            except MemassayError:
-                raise
-            except Exception as error:
-                raise UsageError(f"The memory {arm.name!r} cannot be made: {describe(error)}.") from error
-        return unavailable
 
     async def build_all(self, unavailable: dict[str, str], on_done: Callable[[BuildReport], None]) -> None:
         """Build or find every store that the plan needs.
@@ -129,6 +139,8 @@ class Stores:
                 shutil.rmtree(working, ignore_errors=True)
                 failed = _build_failure(error, limit)
                 if failed is None:
+                    if isinstance(error, OSError):
+                        raise problem(place, error) from error
                     raise
                 return report.model_copy(update=failed)
             with disk_errors(working):
@@ -158,7 +170,7 @@ class Stores:
             if key not in self._open:
                 report = await self.build(arm, scope, build)
                 if report.store is None:
-                    raise MemoryFailure(f"no store ({report.status}): {report.detail}")
+                    raise NoStore(report)
                 place = Path(report.store.location)
                 if digest_folder(place) != report.store.digest:
                     raise EnvironmentProblem(
@@ -206,7 +218,7 @@ def _kept(place: Path) -> dict[str, Any] | None:
 def _build_failure(error: BaseException, limit: float) -> dict[str, Any] | None:
     """The status of a failed build, or None where the error is not the memory's."""
     if isinstance(error, CannotMeasure):
-        return {"status": "unavailable", "detail": str(error)}
+        return {"status": "unavailable", "detail": redact(str(error))}
     if isinstance(error, TimeoutError):
         return {"status": "memory-timeout", "detail": f"no store after {limit:g} s"}
     if isinstance(error, MemoryFailure):

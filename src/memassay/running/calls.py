@@ -59,8 +59,13 @@ async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def describe(error: BaseException) -> str:
-    """An exception as one line for a record: no traceback, no secret of the environment, bounded length."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    """An exception as one line for a record: no traceback, no secret, bounded length."""
+    return redact(f"{type(error).__name__}: {error}")
+
+
+def redact(text: str) -> str:
+    """A plug-in's message as one line for a record: no secret of the environment, bounded length."""
+    text = " ".join(text.split())
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
             text = text.replace(value, f"[{name}]")

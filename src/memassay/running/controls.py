@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from memassay.core.digest import digest_text
-from memassay.core.dossier import block, normalise, rendering
+from memassay.core.dossier import block, normalise, rendering, stands
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Corpus, Dossier, Estimate, Task
 from memassay.core.views import Surroundings, oracle, original, unit_passage
@@ -83,9 +83,7 @@ def chance_bands(
             for gold in original(task).evidence:
                 want = normalise(gold.text)
                 if want not in holders:
-                    holders[want] = np.array(
-                        [i for i, text in enumerate(texts) if want and want in text], dtype=np.int64
-                    )
+                    holders[want] = np.array([i for i, text in enumerate(texts) if stands(want, text)], dtype=np.int64)
         ends = np.empty((DRAWS, len(units)))
         for draw in range(DRAWS):
             order = generator.permutation(len(units))
@@ -123,7 +121,7 @@ def ceilings(
         wanted = [normalise(e.text) for e in gold.evidence]
         for budget in budgets:
             cut = normalise(counter.cut(text, budget * counter.marks_per_token))
-            fits[budget] += all(want and want in cut for want in wanted)
+            fits[budget] += all(stands(want, cut) for want in wanted)
     return {f"all@{budget}": count / n for budget, count in fits.items()} if n else {}
 
 

@@ -28,8 +28,8 @@ from memassay.core.types import (
     Usage,
 )
 from memassay.core.views import Surroundings, view
-from memassay.running.build import Stores
-from memassay.running.calls import call, describe
+from memassay.running.build import NoStore, Stores
+from memassay.running.calls import call, describe, redact
 from memassay.running.plan import NO_AGENT, Plan
 from memassay.runs.folder import Key, RunFolder, key_of, to_line
 from memassay.runs.lines import LineWriter
@@ -75,27 +75,30 @@ class Driver:
         for task in plan.tasks:
             self._neighbours.setdefault(task.scope, []).append(task)
 
-    async def drive(self, writer: str, shard: tuple[int, int], workers: int) -> Tally:
+    async def drive(self, lines: LineWriter, shard: tuple[int, int], workers: int) -> Tally:
         """Record every open cell of the shard; what is finished is not touched.
 
+        Args:
+            lines: the shard's own segment, locked.
+            shard: (i, n).
+            workers: cells in flight.
+
         Raises:
-            RunLocked: another process writes this shard.
             EnvironmentProblem: the disk stands in the way; what is recorded is safe.
         """
-        with self.run.answer_writer(writer) as lines:
-            done, attempts = self.run.finished()
-            self.tally.planned = sum(1 for c in self.plan.cells(shard) if c.arm not in self.unavailable)
-            self.tally.already = sum(1 for c in self.plan.cells(shard) if key_of(c) in done)
-            self.on_cell(self.tally)
-            queue = self._queue(shard, done, attempts)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    for _ in range(max(1, workers)):
-                        group.create_task(self._work(queue, lines))
-            except BaseExceptionGroup as group_error:
-                raise _first(group_error) from None
-            finally:
-                await self.stores.close()
+        done, attempts = self.run.finished()
+        self.tally.planned = sum(1 for c in self.plan.cells(shard) if c.arm not in self.unavailable)
+        self.tally.already = sum(1 for c in self.plan.cells(shard) if key_of(c) in done)
+        self.on_cell(self.tally)
+        queue = self._queue(shard, done, attempts)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(max(1, workers)):
+                    group.create_task(self._work(queue, lines))
+        except BaseExceptionGroup as group_error:
+            raise _first(group_error) from None
+        finally:
+            await self.stores.close()
         return self.tally
 
     def _queue(
@@ -112,7 +115,7 @@ class Driver:
             try:
                 status = await self._attempts(cell, first, lines)
             except CannotMeasure as error:
-                self._give_up(cell, str(error))
+                self._give_up(cell, redact(str(error)))
                 continue
             self.tally.recorded += 1
             self.tally.by_kind[status.kind] = self.tally.by_kind.get(status.kind, 0) + 1
@@ -236,6 +239,8 @@ def classify(error: Exception, limit: float) -> tuple[Status, str]:
         return Status.MEMORY_TIMEOUT, f"nothing retrieved after {limit:g} s"
     if isinstance(error, ConnectionError):
         return Status.NETWORK, describe(error)
+    if isinstance(error, NoStore):
+        return error.status, redact(str(error))
     if isinstance(error, MemoryFailure):
         return Status.MEMORY_EMPTY_STORE, describe(error)
     return Status.MEMORY_CRASH, describe(error)

@@ -16,7 +16,7 @@ from memassay.core.contracts import Grading, Suite
 from memassay.core.errors import GuardError
 from memassay.core.registry import Source, bind_options
 from memassay.core.types import Arm, BuildReport
-from memassay.running.build import Stores
+from memassay.running.build import Stores, make_memories
 from memassay.running.controls import expectations
 from memassay.running.drive import Driver, Tally
 from memassay.running.experiment import Experiment, experiment_of
@@ -25,6 +25,7 @@ from memassay.running.markers import MARKER
 from memassay.running.plan import Plan, load_suite, make_plan
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
+from memassay.runs.lines import LineWriter
 from memassay.version import __version__
 
 
@@ -99,10 +100,12 @@ def advance(
     watch = observer or Silent()
     watch.stage("plan", None)
     plan = make_plan(experiment)
-    stores = Stores(place.stores_folder, plan, RunFolder(place.out))
-    unavailable = stores.prepare()
+    memories, unavailable = make_memories(plan)
     run = enter(plan, place)
-    asyncio.run(_build_and_drive(plan, run, stores, place, watch, unavailable, answers))
+    stores = Stores(place.stores_folder, plan, run, memories)
+    # Locked before anything is built: a second writer of this shard is refused before it spends anything.
+    with run.answer_writer(place.writer) as lines:
+        asyncio.run(_build_and_drive(plan, stores, lines, place, watch, unavailable, answers))
     return run, plan, unavailable
 
 
@@ -134,8 +137,8 @@ def enter(plan: Plan, place: Place) -> RunFolder:
 
 async def _build_and_drive(
     plan: Plan,
-    run: RunFolder,
     stores: Stores,
+    lines: LineWriter,
     place: Place,
     watch: Observer,
     unavailable: dict[str, str],
@@ -146,8 +149,8 @@ async def _build_and_drive(
     await stores.build_all(unavailable, watch.built)
     if answers:
         watch.stage("answer", None)
-        driver = Driver(plan, run, stores, unavailable, watch.drove)
-        await driver.drive(place.writer, place.shard, place.workers)
+        driver = Driver(plan, stores.run, stores, unavailable, watch.drove)
+        await driver.drive(lines, place.shard, place.workers)
 
 
 def conclude(

@@ -87,6 +87,7 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "publishable": publishable(plan, run, counted, planned, controls, unavailable),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),
+        "suite_settings": dict(plan.identity.get("suite_settings", {})),
         "words": dict(getattr(plan.suite, "words", {})),
         "controls": controls,
         "chance": {m: {"mean": b.mean, "low": b.low, "high": b.high} for m, b in bands.items()},

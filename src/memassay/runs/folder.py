@@ -149,7 +149,10 @@ class RunFolder:
         return list(self._records(self.path / "builds.jsonl", BuildReport))
 
     def record_build(self, report: BuildReport) -> None:
-        """Append a build report; writers take turns."""
+        """Append a build report, its store by key and not by a path of this machine; writers take turns."""
+        if report.store is not None and report.store.kind == "folder":
+            store = report.store.model_copy(update={"location": f"{report.store.key}/store"})
+            report = report.model_copy(update={"store": store})
         with self._locked(), LineWriter(self.path / "builds.jsonl") as lines:
             lines.append(to_line(report))
 
@@ -261,8 +264,9 @@ class RunFolder:
             DataError: it is missing or damaged.
         """
         try:
-            return dict(json.loads((self.path / "expected.json").read_text("utf-8")))
-        except (OSError, ValueError) as error:
+            value = json.loads((self.path / "expected.json").read_text("utf-8"))
+            return {"ceilings": dict(value["ceilings"]), "chance": dict(value["chance"])}
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{self.path}/expected.json is missing or damaged; run the same command again.") from error
 
     def expect(self, expected: Mapping[str, Any]) -> None:
@@ -290,8 +294,11 @@ class RunFolder:
             DataError: there is none yet.
         """
         try:
-            return dict(json.loads((self.path / "summary.json").read_text("utf-8")))
-        except (OSError, ValueError) as error:
+            value = json.loads((self.path / "summary.json").read_text("utf-8"))
+            if not isinstance(value, dict):
+                raise TypeError("not an object")
+            return value
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{self.path} has no readable summary.json; run: memassay report {self.path}") from error
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:

@@ -10,6 +10,7 @@ from memassay.core.errors import GuardError
 
 _ABSENT = "(absent)"
 _SHOWN = 3
+_FOLLOWS = ("tasks", "corpora", "judges")
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -32,8 +33,7 @@ def guard(old: Mapping[str, Any], new: Mapping[str, Any], where: str) -> None:
     Raises:
         GuardError: naming the fields and both values.
     """
-    # The shallowest fields first: a flag is what a person changed, an arm's options may be what follows from it.
-    found = sorted(differences(old, new), key=lambda difference: difference[0].count("."))
+    found = sorted(differences(old, new), key=_order)
     if not found:
         return
     shown = "; ".join(f"{field}: {_short(was)} in the folder, {_short(now)} now" for field, was, now in found[:_SHOWN])
@@ -42,6 +42,12 @@ def guard(old: Mapping[str, Any], new: Mapping[str, Any], where: str) -> None:
         f"{where} holds a different run. {shown}{more}. Repeat the command as it was, "
         "or choose another folder with --out."
     )
+
+
+def _order(difference: tuple[str, Any, Any]) -> tuple[bool, int]:
+    """What a person changed before what follows from it, and short fields before deep ones."""
+    field = difference[0]
+    return field.partition(".")[0] in _FOLLOWS, field.count(".")
 
 
 def _short(value: Any) -> str:

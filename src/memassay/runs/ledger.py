@@ -49,7 +49,7 @@ def ledger(folder: Path) -> Iterator[dict[str, Any]]:
                 "data": summary["data"],
                 "scores": {n: arm["metrics"].get(metric, {}).get("value") for n, arm in summary["arms"].items()},
             }
-        except (DataError, KeyError, TypeError, AttributeError, ValueError):
+        except (DataError, KeyError, TypeError, AttributeError):
             # Not summed up yet, or damaged: the run is listed all the same.
             pass
         yield entry

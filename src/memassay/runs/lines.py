@@ -81,8 +81,11 @@ class LineWriter:
         self._synced = time.monotonic()
 
     def append(self, line: str) -> None:
-        """Write one record (a JSON text without line ends) and hand it to the operating system."""
-        data = line.encode("utf-8", "surrogatepass") + b"\n"
+        """Write one record (a JSON text without line ends) and hand it to the operating system.
+
+        What UTF-8 cannot say (a lone surrogate) is written as a question mark: the line stays readable.
+        """
+        data = line.encode("utf-8", "replace") + b"\n"
         with disk_errors(self.path):
             try:
                 written = self._handle.write(data)
@@ -165,7 +168,7 @@ def write_whole(path: Path, text: str) -> None:
     with disk_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as handle:
+            with temporary.open("w", encoding="utf-8", errors="replace", newline="\n") as handle:
                 handle.write(text)
                 handle.flush()
                 os.fsync(handle.fileno())
