@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from acceptance_tools import Process, answers, cells, equal_runs, judgements, lines, stable
 
 from conftest import Cli, child_environment
+from memassay.running.experiment import experiment_of
+from memassay.running.pipeline import Place, Silent, run_experiment
 
 Small = Callable[..., Path]
 
@@ -62,6 +65,32 @@ def test_shards_that_end_at_the_same_moment_do_not_refuse_each_other(
         ]
         ended = [process.end() for process in both]
         assert [code for code, _, _ in ended] == [0, 0], (turn, [err for _, _, err in ended])
+
+
+def test_the_last_summary_is_that_of_the_whole_run(workplace: Path, small_file: Small) -> None:
+    """Shard 1 has counted and is judging when shard 2 ends: what stays in the folder must not be shard 1's half."""
+    experiment = experiment_of(
+        {
+            "suite": "locomo",
+            "options": {"data": str(small_file(3, 4))},
+            "memories": {"files": {"use": "files"}},
+            "tokens": "chars4",
+        }
+    )
+    out = workplace / "r"
+    other = threading.Thread(target=run_experiment, args=(experiment, Place(out=out, shard=(2, 2))))
+
+    class Slow(Silent):
+        def stage(self, name: str, total: int | None) -> None:
+            if name == "judge":
+                other.start()
+                other.join(timeout=4)
+
+    run_experiment(experiment, Place(out=out, shard=(1, 2)), Slow())
+    other.join(timeout=30)
+    assert not other.is_alive()
+    found = json.loads((out / "summary.json").read_text("utf-8"))["cells"]
+    assert found["counted"] == found["planned"]
 
 
 def test_one_shard_alone_says_what_is_missing(cli: Cli, workplace: Path, small_file: Small) -> None:

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memassay.core.paragraphs import paragraphs
 from memassay.core.types import Document, Unit
-from memassay.retrieval.passages import date_words, day, lines, paragraphs, unit_line, windows
+from memassay.retrieval.passages import date_words, day, lines, unit_line, windows
 
 
 @given(st.integers(0, 60), st.integers(1, 12), st.integers(1, 15))
@@ -43,13 +44,13 @@ def test_paragraphs_hold_every_word_once(text: str, max_chars: int) -> None:
 
 
 def test_paragraphs_join_short_neighbours_and_split_at_sentences() -> None:
-    assert paragraphs("one\n\ntwo\n \nthree", max_chars=9) == [(0, 8), (11, 16)]
+    assert paragraphs("one\n\ntwo\n \nthree", max_chars=9, join=True) == [(0, 8), (11, 16)]
     text = "A first sentence here. A second one follows. And a third."
-    assert [text[a:b] for a, b in paragraphs(text, max_chars=50)] == [
+    assert [text[a:b] for a, b in paragraphs(text, max_chars=50, join=True)] == [
         "A first sentence here. A second one follows.",
         "And a third.",
     ]
-    assert paragraphs("x" * 25, max_chars=10) == [(0, 10), (10, 20), (20, 25)]
+    assert paragraphs("x" * 25, max_chars=10, join=True) == [(0, 10), (10, 20), (20, 25)]
 
 
 def test_lines_of_a_conversation() -> None:

@@ -133,6 +133,27 @@ class MetricSpec:
     budget: int | None = None
 
 
+def evidence_metrics(grading: Grading, unit: str = "item") -> list[MetricSpec]:
+    """The metrics of the evidence grader: ``all``, ``any`` and ``rec`` at each budget, then at each k.
+
+    Args:
+        grading: the run's budgets and cut-offs.
+        unit: what a piece of gold is called, in the singular.
+    """
+    kinds = {"all": f"every gold {unit}", "any": f"at least one gold {unit}", "rec": f"share of the gold {unit}s"}
+    at_budgets = [
+        MetricSpec(f"{kind}@{budget}", title=f"{title} within {budget:,} tokens", budget=budget)
+        for kind, title in kinds.items()
+        for budget in grading.budgets
+    ]
+    at_ks = [
+        MetricSpec(f"{kind}@k{k}", title=f"{title} in the first {k} passages")
+        for kind, title in kinds.items()
+        for k in grading.ks
+    ]
+    return [*at_budgets, *at_ks]
+
+
 class Suite(Protocol):
     """A benchmark. It owns data, tasks, graders and controls; the constructor's keyword arguments are its settings."""
 

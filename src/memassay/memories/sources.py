@@ -9,9 +9,10 @@ from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
+from memassay.core.paragraphs import PARAGRAPH_CHARS
 from memassay.core.types import Document, Passage, Query
 from memassay.memories.folder import read_lines, write_lines
-from memassay.retrieval.passages import PARAGRAPH_CHARS, Line, day, lines
+from memassay.retrieval.passages import Line, day, lines
 
 SOURCES = "documents.jsonl"
 

@@ -7,14 +7,14 @@ text. The text stands in ``sample_text/*.toml``. Numbers made from it carry no v
 
 from __future__ import annotations
 
-import random
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any
 
+from memassay.core.draws import Draw
 from memassay.suites.custom.lines import Row
 
 VERSION = 1
@@ -29,27 +29,6 @@ _HOLE = re.compile(r"\{(\w+)\}")
 _DAYS = {"01": 29, "02": 26, "03": 26, "04": 30, "05": 28, "06": 25}
 
 Rows = tuple[list[Row], list[Row]]
-T = TypeVar("T")
-
-
-class Draw:
-    """Random choices from ``random.random`` alone, whose stream is the same in every version of Python."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed)
-
-    def below(self, n: int) -> int:
-        return int(self._random.random() * n)
-
-    def pick(self, items: Sequence[T]) -> T:
-        return items[self.below(len(items))]
-
-    def shuffled(self, items: Sequence[T]) -> list[T]:
-        order = list(items)
-        for i in range(len(order) - 1, 0, -1):
-            j = self.below(i + 1)
-            order[i], order[j] = order[j], order[i]
-        return order
 
 
 @dataclass(slots=True, eq=False)

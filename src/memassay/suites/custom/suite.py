@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec
+from memassay.core.contracts import Grading, Judge, MetricSpec, evidence_metrics
 from memassay.core.digest import digest_of
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
@@ -133,17 +133,7 @@ class Custom:
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """``all``, ``any`` and ``rec`` at each budget, then at each k; ``all`` at a budget is the primary family."""
-        at_budgets = [
-            MetricSpec(f"{kind}@{budget}", title=f"{title} within {budget:,} tokens", budget=budget)
-            for kind, title in _KINDS.items()
-            for budget in grading.budgets
-        ]
-        at_ks = [
-            MetricSpec(f"{kind}@k{k}", title=f"{title} in the first {k} passages")
-            for kind, title in _KINDS.items()
-            for k in grading.ks
-        ]
-        return [*at_budgets, *at_ks]
+        return evidence_metrics(grading, "passage")
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """How far these questions reach; from the summary alone."""
@@ -173,6 +163,3 @@ def _corpus(scope: str, documents: tuple[Document, ...]) -> Corpus:
 
 def _plain(name: str) -> str:
     return "".join(name.casefold().replace("-", " ").replace("_", " ").split())
-
-
-_KINDS = {"all": "every gold passage", "any": "at least one gold passage", "rec": "share of the gold passages"}

@@ -8,14 +8,14 @@ about another matter. The text stands in ``sample_text/*.toml``. Numbers made fr
 from __future__ import annotations
 
 import datetime as dt
-import random
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any
 
+from memassay.core.draws import Draw
 from memassay.suites.locomo.load import MONTHS
 
 VERSION = 1
@@ -32,28 +32,6 @@ _CATEGORIES = {"multi-hop": 1, "temporal": 2, "open-domain": 3, "single-hop": 4,
 _LINE = re.compile(r"(?P<who>[AB])(?:#(?P<label>\w+))?: (?P<text>.*?)(?: \[\[(?P<caption>.*)\]\])?", re.DOTALL)
 _HOLE = re.compile(r"\{(\w+)(?:\.(\w+))?\}")
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-
-T = TypeVar("T")
-
-
-class Draw:
-    """Random choices from ``random.random`` alone, whose stream is the same in every version of Python."""
-
-    def __init__(self, seed: str) -> None:
-        self._random = random.Random(seed)
-
-    def below(self, n: int) -> int:
-        return int(self._random.random() * n)
-
-    def pick(self, items: Sequence[T]) -> T:
-        return items[self.below(len(items))]
-
-    def shuffled(self, items: Sequence[T]) -> list[T]:
-        order = list(items)
-        for i in range(len(order) - 1, 0, -1):
-            j = self.below(i + 1)
-            order[i], order[j] = order[j], order[i]
-        return order
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec
+from memassay.core.contracts import Grading, Judge, MetricSpec, evidence_metrics
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
 from memassay.core.types import Corpus, DataKind, Task
@@ -130,17 +130,7 @@ class Locomo:
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """``all``, ``any`` and ``rec`` at each budget, then at each k; ``all`` at a budget is the primary family."""
-        at_budgets = [
-            MetricSpec(f"{kind}@{budget}", title=f"{title} within {budget:,} tokens", budget=budget)
-            for kind, title in _KINDS.items()
-            for budget in grading.budgets
-        ]
-        at_ks = [
-            MetricSpec(f"{kind}@k{k}", title=f"{title} in the first {k} passages")
-            for kind, title in _KINDS.items()
-            for k in grading.ks
-        ]
-        return [*at_budgets, *at_ks]
+        return evidence_metrics(grading, "turn")
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Any]:
         return ()
@@ -169,6 +159,3 @@ class Locomo:
             if {"duplicate_of", "partly_unresolved"} & task.payload.keys()
         )
         return {"without duplicates and partly resolvable": suspect}
-
-
-_KINDS = {"all": "every gold turn", "any": "at least one gold turn", "rec": "share of the gold turns"}
