@@ -195,7 +195,7 @@ def test_the_real_file_in_short(cli: Cli, workplace: Path, locomo_file: Path, au
         "run", "locomo", "--stage", "retrieval", "--memory", "lexical", "--data", locomo_file, "--tokens", "chars4",
         "--json",
     ]  # fmt: skip
-    summary = cli(*base, "--limit", "120", "--corrections", audit_file, "--out", "runs/r").json
+    summary = cli(*base, "--limit", "60", "--corrections", audit_file, "--out", "runs/r").json
     check_shape(summary, {"lexical"})
     arm = summary["arms"]["lexical"]
     assert (arm["data"], arm["model"]) == ("real", "none")
@@ -205,7 +205,7 @@ def test_the_real_file_in_short(cli: Cli, workplace: Path, locomo_file: Path, au
         == sum(arm["splits"][s]["n"] for s in ("dev", "test"))
         == sum(c["n"] for c in arm["categories"].values())
     )
-    assert arm["splits"]["dev"]["n"] == 24
+    assert arm["splits"]["dev"]["n"] == 12
     assert set(arm["secondary"]["keys"]) == {"original", "audit-excluded", "audit-corrected"}
     assert set(summary["ceilings"]) == {"original", "audit-excluded", "audit-corrected"}
     assert [r for r in summary["publishable"]["reasons"] if "filter" in r]

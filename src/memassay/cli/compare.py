@@ -51,6 +51,7 @@ def register(app: typer.Typer) -> None:
                 typer.echo(f"  {row['metric']:<12} {value}  ({between})  {row['wins']} won, {row['losses']} lost")
             if found["gate"] is not None:
                 typer.echo(f"gate: {found['gate']['verdict']} (margin {found['gate']['margin']:g})")
+                typer.echo("  (above: two-sided 95 % intervals; below: the gate's one-sided bounds)")
                 for reason in found["gate"]["reasons"]:
                     typer.echo(f"  {reason}")
         if found["gate"] is not None:

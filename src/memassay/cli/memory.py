@@ -14,7 +14,7 @@ app = typer.Typer(help="Memories: which there are, and a package for one of your
 
 _LIST_HELP = """Every memory that is installed, with its settings.
 
-A setting is given as --set NAME.key=value, or as [memories.NAME] in an experiment.
+A setting is given as --set NAME.key=value, or under memories.NAME in an experiment.
 """
 _NEW_HELP = """Write a small package with a working memory and its test, to start from.
 

@@ -218,7 +218,8 @@ def run(
         return
     print_summary(summary)
     if summary["test_reads"]:
-        say(f"test read {summary['test_reads']} times beside this run")
+        times = "time" if summary["test_reads"] == 1 else "times"
+        say(f"test read {summary['test_reads']} {times} beside this run")
     say(f"report: {folder / 'report.html'}")
 
 

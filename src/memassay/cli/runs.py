@@ -64,4 +64,4 @@ def register(app: typer.Typer) -> None:
         if not found:
             typer.echo(f"No run under {folder}.")
         if reads:
-            typer.echo(f"test read {reads} times")
+            typer.echo(f"test read {reads} {'time' if reads == 1 else 'times'}")

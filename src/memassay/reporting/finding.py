@@ -24,11 +24,12 @@ class Finding:
 def title(reading: Reading) -> str:
     """What was compared, on what."""
     names = [one_line(arm.name) for arm in reading.arms]
+    on = f"a generated sample for {reading.suite_title}" if reading.sample else reading.suite_title
     if not names:
-        return f"No arm on {reading.suite_title}"
+        return f"No arm on {on}"
     if len(names) <= 3 and sum(map(len, names)) <= 60:
-        return f"{listed(names)} on {reading.suite_title}"
-    return f"{len(names)} memories on {reading.suite_title}"
+        return f"{listed(names)} on {on}"
+    return f"{len(names)} memories on {on}"
 
 
 def finding(reading: Reading) -> Finding:

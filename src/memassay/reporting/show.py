@@ -133,6 +133,7 @@ def explain_task(
     budgets: Sequence[int],
     *,
     key: str | None = None,
+    headline: int | None = None,
     units: Mapping[str, Unit] | None = None,
     hints: Sequence[Dossier] = (),
     passages: int = 3,
@@ -145,6 +146,7 @@ def explain_task(
         tokens: name of the run's tokenizer.
         budgets: in tokens, ascending.
         key: which gold key to follow; the first one where None.
+        headline: the budget at which a miss is explained; the largest where None.
         units: the corpus's units by id, if at hand; they name the speakers.
         hints: dossiers whose passages may name the speakers (the oracle's), where there are no units.
         passages: how many of the first passages are shown per arm.
@@ -153,7 +155,8 @@ def explain_task(
     gold = task.gold.get(name, Gold())
     seen = [*hints, *(dossier for _, _, dossier, _ in cells if dossier)]
     turns = tuple(_turn(e, task.prompt, units or {}, seen) for e in gold.evidence)
-    arms = [_arm(cell, gold.evidence, tokens, tuple(sorted(budgets)), passages) for cell in cells]
+    at = headline if headline is not None else max(budgets, default=0)
+    arms = [_arm(cell, task.prompt, gold.evidence, tokens, tuple(sorted(budgets)), at, passages) for cell in cells]
     return Explanation(
         task=task.id,
         question=task.prompt,
@@ -215,7 +218,15 @@ def shared_words(question: str, text: str) -> tuple[str, ...]:
 # -- one arm -------------------------------------------------------------------------------------------------------
 
 
-def _arm(cell: Cell, evidence: Sequence[Evidence], tokens: str, budgets: tuple[int, ...], passages: int) -> ArmView:
+def _arm(
+    cell: Cell,
+    question: str,
+    evidence: Sequence[Evidence],
+    tokens: str,
+    budgets: tuple[int, ...],
+    at: int,
+    passages: int,
+) -> ArmView:
     name, answer, dossier, judgements = cell
     held = dossier or Dossier(status="empty")
     text = rendering(held, tokens)
@@ -233,7 +244,7 @@ def _arm(cell: Cell, evidence: Sequence[Evidence], tokens: str, budgets: tuple[i
         shown=tuple(_shown(held, text, i, sightings) for i in range(min(passages, len(held.passages)))),
         scores={judge: dict(verdict.scores) for judge, verdict in judgements.items()},
     )
-    return dataclasses.replace(view, why=tuple(_why(view, dossier is not None, budgets)))
+    return dataclasses.replace(view, why=tuple(_why(view, dossier, question, budgets, at)))
 
 
 def _sightings(
@@ -295,7 +306,7 @@ def _shown(dossier: Dossier, text: Rendering, index: int, sightings: Sequence[Si
     return Shown(index + 1, text.tokens_before(index), passage.kind, passage.text, gold)
 
 
-def _why(view: ArmView, recorded: bool, budgets: Sequence[int]) -> list[str]:
+def _why(view: ArmView, dossier: Dossier | None, question: str, budgets: Sequence[int], at: int) -> list[str]:
     """Sentences that say what happened, the most telling first."""
     if view.kind != "answered":
         blame = {
@@ -304,17 +315,27 @@ def _why(view: ArmView, recorded: bool, budgets: Sequence[int]) -> list[str]:
             "harness": "the run cannot be published",
         }[view.kind]
         return [f"It failed: {view.status}{f' ({one_line(view.detail)})' if view.detail else ''}; {blame}."]
-    if not recorded:
+    if dossier is None:
         return [f"No dossier was recorded (status {view.status})."]
     if not view.passages:
         return ["It returned nothing: the dossier is empty."]
     largest = budgets[-1] if budgets else 0
     # A recorded dossier ends with the passage in which the largest budget ends: beyond it nothing can count.
     within = f" within {figures.integer(largest)} tokens" if view.tokens >= largest else ""
-    return [sentence for s in view.sightings if (sentence := _sentence(s, largest, within))]
+    said = [sentence for s in view.sightings if (sentence := _sentence(s, at, within))]
+    late = next((s for s in view.sightings if s.rank is not None and s.needs is not None and s.needs > at), None)
+    if late is not None and late.rank is not None and late.rank > 1:
+        ahead = _listed(shared_words(question, dossier.passages[0].text))
+        own = _listed(shared_words(question, dossier.passages[late.rank - 1].text))
+        said.append(f"Passage 1 came first: it shares {ahead} with the question; the one with {late.id} shares {own}.")
+    return said
 
 
-def _sentence(s: Sighting, largest: int, within: str) -> str:
+def _listed(found: Sequence[str]) -> str:
+    return ", ".join(one_line(word) for word in dict.fromkeys(w.casefold() for w in found)) or "no word"
+
+
+def _sentence(s: Sighting, at: int, within: str) -> str:
     if s.rank is None:
         said = f"{s.id} is not in the dossier: nothing of it was returned{within}."
         if s.nearest is not None:
@@ -323,10 +344,10 @@ def _sentence(s: Sighting, largest: int, within: str) -> str:
         if s.claimed is not None:
             said += f" Passage {s.claimed} claims it as a source."
         return said
-    if s.needs is not None and s.needs > largest:
+    if s.needs is not None and s.needs > at:
         return (
             f"{s.id} stands at rank {s.rank}, {figures.integer(s.offset)} tokens in: it needs a budget of "
-            f"{figures.integer(s.needs)}, beyond the largest ({figures.integer(largest)})."
+            f"{figures.integer(s.needs)}, more than {figures.integer(at)}."
         )
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,7 +33,7 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
     identity = mapping(folder.manifest["identity"])
     tasks = {t.id: t for t in folder.tasks()}
     if task not in tasks:
-        raise UnknownName("task", task, tasks)
+        raise UnknownName("task", task, [t for t, found in tasks.items() if not found.category.startswith("control:")])
     roles = {name: mapping(a).get("role") for name, a in mapping(identity.get("arms")).items()}
     if arm is not None and arm not in roles:
         raise UnknownName("arm", arm, roles)
@@ -50,7 +51,8 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
     oracle = _dossier(folder, answers[HINTS]) if HINTS in answers else None
     budgets = [int(b) for b in sequence(identity.get("budgets"))]
     tokens = str(identity.get("tokens"))
-    return explain_task(tasks[task], cells, tokens, budgets, hints=[oracle] if oracle else [])
+    hints = [oracle] if oracle else []
+    return explain_task(tasks[task], cells, tokens, budgets, headline=_headline_budget(folder, budgets), hints=hints)
 
 
 def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
@@ -78,8 +80,21 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
         score = mapping(record.get("scores")).get(metric)
         if name in wanted and task in tasks and score is not None and score < 1:
             lost[order[task], name] = tasks[task]
+    if lost:
+        counts = Counter(name for _, name in lost)
+        said = ", ".join(f"{one_line(name)} {counts[name]:,}" for name in _order(folder, list(counts)))
+        yield f"missed at {one_line(metric)}: {said}"
     for (_, name), found in sorted(lost.items(), key=lambda item: item[0]):
         yield f"{one_line(found.id)}  {one_line(name)}  {one_line(found.category)}  {shorten(found.prompt, 100)}"
+
+
+def _headline_budget(folder: RunFolder, budgets: list[int]) -> int | None:
+    """The budget of the headline metric, if the run is summed up and has one."""
+    try:
+        at = str(folder.summary().get("headline_metric")).partition("@")[2]
+    except DataError:
+        return None
+    return int(at) if at.isdecimal() and int(at) in budgets else None
 
 
 def _first(answers: Iterator[Answer]) -> list[Answer]:

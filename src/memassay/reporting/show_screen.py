@@ -60,7 +60,8 @@ def _gold(e: Explanation, width: int) -> list[RenderableType]:
 def _shared(turn: GoldTurn) -> Text:
     if turn.shared:
         return Text(f"shares with the question: {', '.join(one_line(w) for w in turn.shared)}", "dim")
-    return Text("shares no word with the question: word matching alone cannot find it", "yellow")
+    said = "shares no word with the question: only its speaker or what stands around it can bring it in"
+    return Text(said, "yellow")
 
 
 def _arm(e: Explanation, arm: ArmView, width: int) -> list[RenderableType]:

@@ -23,7 +23,9 @@ def estimate_of(plan: Plan) -> dict[str, Any]:
         "suite": plan.experiment.suite,
         "data": plan.suite.data,
         "arms": ", ".join(a.name for a in plan.contenders),
-        "controls": ", ".join(a.name for a in plan.arms if a.role == "control") or "none",
+        "controls": ", ".join([a.name for a in plan.arms if a.role == "control"] + [MARKER.partition(":")[2]])
+        if plan.experiment.controls
+        else "none",
         "tasks": len(tasks),
         "tasks with evidence": len(graded),
         "clusters": len(sizes),
@@ -35,6 +37,7 @@ def estimate_of(plan: Plan) -> dict[str, Any]:
     if len(sizes) >= 2:
         power = detectable_difference(sizes)
         estimate["detectable difference"] = round(power.detectable, 4)
+        estimate["at"] = f"{power.power:.0%} power, {power.level:.0%} level (docs/statistics.md)"
         estimate["assumed"] = f"paired SD {power.pilot.sd:g}, ICC {power.pilot.icc:g} ({power.pilot.source})"
     else:
         estimate["detectable difference"] = None

@@ -8,9 +8,12 @@ from typing import Any
 
 from memassay.running.plan import Plan
 from memassay.runs.folder import Counted, Key, RunFolder
+from memassay.stats import Band
 
 PROVIDER_SHARE = 0.01
 PROVIDER_GAP = 0.01
+CHANCE_LIMIT = 0.9
+"""Where a random order finds this much, a memory has nothing left to show."""
 
 
 def publishable(
@@ -20,6 +23,8 @@ def publishable(
     planned: int,
     controls: Mapping[str, Any],
     unavailable: Mapping[str, str],
+    chance: Mapping[str, Band],
+    headline: str,
 ) -> dict[str, Any]:
     """``{"value", "reasons"}`` by the rules of docs/statistics.md.
 
@@ -30,6 +35,8 @@ def publishable(
         planned: cells that had to be recorded.
         controls: the summary's controls.
         unavailable: arms without a number; they are no obstacle, they are null.
+        chance: bands of the random control.
+        headline: the metric shown first.
     """
     reasons: list[str] = []
     if plan.suite.data == "generated":
@@ -54,6 +61,11 @@ def publishable(
             for name, file in settings.items()
             if isinstance(file, Mapping) and file.get("catalogue") is False
         ]
+    if headline in chance and chance[headline].mean >= CHANCE_LIMIT:
+        reasons.append(
+            f"chance alone reaches {chance[headline].mean:.2f} at {headline}: the documents nearly fit the budget, "
+            "so memories cannot be told apart; use smaller --budgets"
+        )
     if plan.experiment.limit or plan.experiment.categories or plan.experiment.scopes:
         reasons.append("a filter was used (--limit, --categories or --conversations)")
     if plan.experiment.primary is None:

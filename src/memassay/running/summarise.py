@@ -84,7 +84,7 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "tokens": plan.experiment.tokens,
         "budgets": list(plan.experiment.budgets),
         "ks": list(plan.experiment.ks),
-        "publishable": publishable(plan, run, counted, planned, controls, unavailable),
+        "publishable": publishable(plan, run, counted, planned, controls, unavailable, bands, headline(plan)),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),
         "suite_settings": dict(plan.identity.get("suite_settings", {})),

@@ -34,6 +34,8 @@ def guard(old: Mapping[str, Any], new: Mapping[str, Any], where: str) -> None:
         GuardError: naming the fields and both values.
     """
     found = sorted(differences(old, new), key=_order)
+    if old.get("suite") != new.get("suite"):
+        found = [difference for difference in found if difference[0] == "suite"]
     if not found:
         return
     shown = "; ".join(f"{field}: {_short(was)} in the folder, {_short(now)} now" for field, was, now in found[:_SHOWN])
@@ -51,5 +53,7 @@ def _order(difference: tuple[str, Any, Any]) -> tuple[bool, int]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "given"
     text = value if value == _ABSENT else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}…"

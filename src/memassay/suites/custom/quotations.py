@@ -18,6 +18,7 @@ _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _HINT_CHARS = 160
 _CLOSE = 20
+_ALIKE = 0.5  # below this, difflib's "closest" passage has little more than "the" in common
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ class Quotations:
             return f"did you mean {ids[0]!r}?"
         closest = self._closest(entry)
         if closest is None:
-            return "copy the words from a document, or name one of its units"
+            return "no passage is like it; copy the words from a document, or name one of its units"
         unit, words = closest
         return f"the closest passage is {words!r} ({unit})"
 
@@ -149,7 +150,7 @@ class Quotations:
                 like = difflib.SequenceMatcher(None, want, normalise(sentence)[:1000], autojunk=False).ratio()
                 if best is None or like > best[0]:
                     best = (like, self._units[number].id, " ".join(sentence.split()))
-        if best is None:
+        if best is None or best[0] < _ALIKE:
             return None
         return best[1], best[2] if len(best[2]) <= _HINT_CHARS else f"{best[2][:_HINT_CHARS]}..."
 
