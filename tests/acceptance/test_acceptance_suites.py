@@ -137,7 +137,7 @@ def test_killed_and_resumed(suite: str, cli: Cli, workplace: Path, own_home: Pat
     moments = random.Random(f"kill {suite}")
     killed = 0
     seen: set[Any] = set()
-    for _ in range(3):
+    for _ in range(2):
         killed += Process(command, child_environment(own_home), workplace).kill_after(moments.uniform(0.0, 0.9))
         now = cells(out)
         assert max(now.values(), default=1) == 1, "a cell was recorded twice"

@@ -5,9 +5,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_core_tokens import TEXT
 
-from memassay.core.dossier import Rendering, block, dossier_of, normalise, rendering, trimmed
+from memassay.core.dossier import Rendering, block, dossier_of, rendering, trimmed
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Passage
+from memassay.core.wording import normalise
 
 TOKENIZERS = ("o200k_base", "cl100k_base", "chars4")
 PASSAGES = st.lists(TEXT, max_size=7).map(lambda texts: [Passage(text=t) for t in texts])

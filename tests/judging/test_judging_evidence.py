@@ -5,9 +5,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from memassay.core.contracts import Cell
-from memassay.core.dossier import dossier_of, normalise, rendering
+from memassay.core.dossier import dossier_of, rendering
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Answer, CellKey, Dossier, Evidence, Gold, Passage, Status, Task
+from memassay.core.wording import normalise
 from memassay.judging.evidence import EvidenceJudge
 
 BUDGETS = (5, 10, 20, 40)

@@ -150,7 +150,8 @@ def test_the_package_is_installed_run_by_name_and_passes_its_own_test(
     ran = cli_process(*command, "--limit", "24", "--out", "runs/first", "--json", env=env)
     assert ran.code == 0, ran.err
     arm = ran.json["arms"]["night-owl"]
-    assert arm["source"] == {"origin": "night-owl", "version": "0.1.0"} and arm["options"] == {"min_letters": 3}
+    assert (arm["source"]["origin"], arm["source"]["version"]) == ("night-owl", "0.1.0") and arm["source"]["code"]
+    assert arm["options"] == {"min_letters": 3}
     assert arm["metrics"]["all@2000"]["value"] > ran.json["arms"]["files"]["metrics"]["all@2000"]["value"]
     tested = cli_process("-q", "-p", "no:cacheprovider", env=env, cwd=workplace / "my owl", python=["-m", "pytest"])
     assert tested.code == 0 and "2 passed" in tested.out, tested.out
@@ -209,7 +210,7 @@ def test_a_package_may_bring_memory_agent_judge_and_suite(
     ran = cli_process("run", "towns.toml", "--out", "runs/towns", "--json", env={"PYTHONPATH": str(tmp_path / "site")})
     assert ran.code == 0, ran.err
     arm = ran.json["arms"]["mine"]
-    assert arm["source"] == {"origin": "four", "version": "2.5"}
+    assert (arm["source"]["origin"], arm["source"]["version"]) == ("four", "2.5")
     assert arm["n"] == 6 and arm["metrics"]["all@1000"]["value"] == 1.0
     run = workplace / "runs" / "towns"
     assert (run / "judgements" / "first-passage.jsonl").stat().st_size > 0

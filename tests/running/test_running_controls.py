@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memassay.core.dossier import normalise
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Task
+from memassay.core.wording import normalise
 from memassay.running.controls import ceilings, chance_bands, expectations
 from memassay.running.experiment import experiment_of
 from memassay.running.markers import MARKER

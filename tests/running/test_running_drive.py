@@ -34,7 +34,7 @@ def value(summary: Any, arm: str, metric: str = "all@400") -> Any:
 
 def test_a_memory_that_works(small_run: Run) -> None:
     summary, folder = small_run("r", {"toy": {}, "async": {}})
-    assert summary["cells"] == {"planned": 152, "counted": 152, "attempts": 0, "duplicates": 0}
+    assert summary["cells"] == {"planned": 152, "counted": 152, "attempts": 0, "duplicates": 0, "differing": 0}
     assert value(summary, "toy") == value(summary, "async") > 0.5
     assert {s for tries in statuses(folder, "toy").values() for s in tries} == {"ok"}
     assert all(control["passed"] for control in summary["controls"].values()), summary["publishable"]

@@ -15,6 +15,7 @@ from memassay.running.experiment import Primary, experiment_of
 from memassay.running.plan import Plan, make_plan
 from memassay.running.publishable import publishable
 from memassay.runs.folder import Counted, Key, RunFolder, key_of
+from memassay.stats import Band
 
 GOOD_CONTROLS: dict[str, Any] = {"oracle": {"passed": True, "checks": []}}
 
@@ -35,7 +36,11 @@ def good(small_file: Callable[..., Path], tmp_path: Path) -> dict[str, Any]:
     )
     settings = {**plan.identity["suite_settings"], "data": {"sha256": "x", "catalogue": True}}
     plan = dataclasses.replace(plan, identity={**plan.identity, "suite_settings": settings})
-    counted = {key_of(c): Counted(Status.OK, 1, 0, n) for n, c in enumerate(plan.cells(), start=1)}
+    unused = dict.fromkeys(Counted._fields, "")
+    counted = {
+        key_of(cell): Counted(**{**unused, "status": Status.OK, "attempt": 1, "segment": 0, "line": line})
+        for line, cell in enumerate(plan.cells(), start=1)
+    }
     run = RunFolder(tmp_path / "r")
     clean = {"memassay": "0.1.0", "source_dirty": False}
     run.enter(plan.identity, {}, "1of1", clean, [])
@@ -46,6 +51,8 @@ def good(small_file: Callable[..., Path], tmp_path: Path) -> dict[str, Any]:
         "planned": len(counted),
         "controls": GOOD_CONTROLS,
         "unavailable": {},
+        "chance": {},
+        "headline": "all@4000",
     }
 
 
@@ -160,6 +167,12 @@ def test_a_source_tree_with_changes(good: dict[str, Any]) -> None:
 def test_writers_of_two_versions(good: dict[str, Any]) -> None:
     rewritten(good, a=[{"memassay": "0.1.0"}], b=[{"memassay": "0.2.0"}])
     assert [r for r in reasons(good) if "version" in r]
+
+
+def test_a_budget_at_which_chance_finds_nearly_all(good: dict[str, Any]) -> None:
+    for mean, stands in ((0.95, True), (0.5, False)):
+        good["chance"] = {"all@4000": Band(low=0.0, high=1.0, mean=mean, sd=0.01, draws=200, level=0.999)}
+        assert bool([r for r in reasons(good) if "chance" in r]) is stands
 
 
 def test_generated_data(small_run: Callable[..., Any]) -> None:

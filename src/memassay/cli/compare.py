@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
         old_arm: Annotated[str | None, typer.Option("--old-arm", help="The old run's arm, if named otherwise.")] = None,
         json_: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     ) -> None:
-        from memassay.cli.output import print_json
+        from memassay.cli.output import emit, print_json
         from memassay.running.compare import compare as pair
         from memassay.running.compare import gate_of, scored
 
@@ -40,20 +41,7 @@ def register(app: typer.Typer) -> None:
         if json_:
             print_json(found)
         else:
-            typer.echo(
-                f"{found['new']['arm']} ({found['new']['run']}) against {found['old']['arm']} ({found['old']['run']})"
-            )
-            typer.echo(f"{found['n']} tasks in {found['clusters']} clusters, split {found['split']}")
-            for row in found["comparisons"]:
-                diff = row["diff"]
-                value = "-" if diff["value"] is None else f"{diff['value']:+.4f}"
-                between = "no interval" if diff["low"] is None else f"{diff['low']:+.4f} to {diff['high']:+.4f}"
-                typer.echo(f"  {row['metric']:<12} {value}  ({between})  {row['wins']} won, {row['losses']} lost")
-            if found["gate"] is not None:
-                typer.echo(f"gate: {found['gate']['verdict']} (margin {found['gate']['margin']:g})")
-                typer.echo("  (above: two-sided 95 % intervals; below: the gate's one-sided bounds)")
-                for reason in found["gate"]["reasons"]:
-                    typer.echo(f"  {reason}")
+            emit("\n".join(_lines(found)))
         if found["gate"] is not None:
             raise typer.Exit(_EXIT[found["gate"]["verdict"]])
 
@@ -67,3 +55,19 @@ def register(app: typer.Typer) -> None:
 
         found = save_baseline(scored_run(run), out, arm)
         typer.echo(f"{found['baseline']}: {', '.join(found['arms'])}, {found['bytes']:,} bytes")
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """A comparison in words."""
+    new, old = found["new"], found["old"]
+    yield f"{new['arm']} ({new['run']}) against {old['arm']} ({old['run']})"
+    yield f"{found['n']} tasks in {found['clusters']} clusters, split {found['split']}"
+    for row in found["comparisons"]:
+        diff = row["diff"]
+        value = "-" if diff["value"] is None else f"{diff['value']:+.4f}"
+        between = "no interval" if diff["low"] is None else f"{diff['low']:+.4f} to {diff['high']:+.4f}"
+        yield f"  {row['metric']:<12} {value}  ({between})  {row['wins']} won, {row['losses']} lost"
+    if found["gate"] is not None:
+        yield f"gate: {found['gate']['verdict']} (margin {found['gate']['margin']:g})"
+        yield "  (above: two-sided 95 % intervals; below: the gate's one-sided bounds)"
+        yield from (f"  {reason}" for reason in found["gate"]["reasons"])

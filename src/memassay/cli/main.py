@@ -7,8 +7,11 @@ standard output, progress and messages to standard error. Nothing heavy is impor
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import traceback
+from pathlib import Path
 
 import typer
 
@@ -50,41 +53,56 @@ app.add_typer(data.app, name="data")
 app.add_typer(memory.app, name="memory")
 
 
+INTERRUPTED = 130
+_INTERRUPTED = "Interrupted. What is recorded is safe; run the same command again to go on."
+
+
 def main() -> None:
-    """Run the command; a user's mistake is one sentence, never a traceback."""
+    """Run the command; a user's mistake is one sentence, never a traceback; 1 means a failed gate, nothing else."""
     _survive_any_locale()
+    message = ""
     try:
-        app()
+        code = int(app(standalone_mode=False) or 0)
+        if code == INTERRUPTED:  # typer turns Ctrl-C into this
+            message = _INTERRUPTED
     except MemassayError as error:
-        code = error.exit_code
-        message = str(error)
-    except KeyboardInterrupt:
-        code, message = 130, "Interrupted. What is recorded is safe; run the same command again to go on."
-    except BrokenPipeError:
-        # The reader of a pipe has left (`memassay … | head`): nothing more to say to anyone.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code, message = 0, ""
+        code, message = error.exit_code, str(error)
+    except typer.TyperException as error:
+        # The command line's own complaints (an unknown option, a missing argument) draw themselves.
+        error.show()  # type: ignore[attr-defined]
+        code = 2
+    except SystemExit:
+        # No command of ours exits so; typer does when the reader of a pipe has left (`memassay … | head`).
+        code = 0
+    except (KeyboardInterrupt, typer.Abort):
+        code, message = INTERRUPTED, _INTERRUPTED
     except MemoryError:
         code, message = 3, "The machine ran out of memory; use fewer --workers or a smaller --limit."
-    else:
-        return
-    if message:
-        sys.stderr.write(f"memassay: {message}\n")
-    sys.stderr.flush()
-    # Not sys.exit: a plug-in's thread that never returns must not keep the process.
-    os._exit(_flushed(code))
-
-
-def _flushed(code: int) -> int:
+    except OSError as error:
+        code, message = 3, f"A file or stream cannot be used: {error.strerror or error}. See: memassay --help"
+    except Exception:
+        traceback.print_exc()
+        code, message = 3, "This is a bug of memassay or of a plug-in, not yours; please report the lines above."
     try:
         sys.stdout.flush()
-    except OSError:
-        return code or 3
-    return code
+    except BrokenPipeError:
+        pass  # the reader has left (`memassay … | head`), and the verdict stays what it was
+    except OSError as error:
+        code, message = 3, f"Standard output cannot be written: {error.strerror}."
+    if message:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"memassay: {message}\n")
+            sys.stderr.flush()
+    # Not sys.exit: a plug-in's thread that never returns must not keep the process, nor a full pipe end it with 120.
+    os._exit(code)
 
 
 def _survive_any_locale() -> None:
-    """Print what cannot be encoded as an escape instead of dying on it (LANG=C, old terminals)."""
+    """Print what cannot be encoded as an escape instead of dying on it (LANG=C, old terminals, closed streams)."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
@@ -39,30 +38,6 @@ def trimmed(dossier: Dossier, tokens: str, budget: int) -> Dossier:
 def block(rank: int, text: str) -> str:
     """One passage as it is rendered: a number that an answer can cite, then the words."""
     return f"[{rank}] {text.strip()}\n"
-
-
-def normalise(text: str) -> str:
-    """The form in which words are compared: NFKC, case-folded, runs of white space as one blank. Idempotent."""
-    if text.isascii():
-        return " ".join(text.casefold().split())
-    # Folding can undo a normal form ("ß" and an accent), so the pair is applied until it rests (Unicode, 3.13, D147).
-    for _ in range(2):
-        text = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(unicodedata.normalize("NFKC", text).split())
-
-
-def stands(want: str, text: str, end: int | None = None) -> bool:
-    """Whether the words stand in the text, as words and before ``end``: "art" does not stand in "start"."""
-    limit = len(text) if end is None else end
-    at = text.find(want) if want else -1
-    while 0 <= at <= limit - len(want):
-        after = at + len(want)
-        opens = at == 0 or not (text[at - 1].isalnum() and want[0].isalnum())
-        closes = after == len(text) or not (text[after].isalnum() and want[-1].isalnum())
-        if opens and closes:
-            return True
-        at = text.find(want, at + 1)
-    return False
 
 
 class Rendering:

@@ -23,6 +23,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_NAMED = 12
+
 
 class MemassayError(Exception):
     """Base class; ``str()`` is one sentence for a person, ``exit_code`` is what the command ends with."""
@@ -94,4 +96,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if close:
         return f" Did you mean {' or '.join(repr(c) for c in close)}?"
-    return f" Known: {', '.join(known)}." if known else " None is registered."
+    if not known:
+        return " None is registered."
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    return f" Known: {', '.join(known[:_NAMED])}{more}."

@@ -16,18 +16,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memassay.core.digest import digest_file
+from memassay.core.digest import digest_file, digest_of
 from memassay.core.errors import MemassayError, UnknownName, UsageError, suggestion
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a registered thing comes from: a distribution with its version, or a file with its digest."""
+    """Where a registered thing comes from.
+
+    Attributes:
+        origin: the distribution, or the file's name.
+        version: the distribution's, or the file's digest.
+        code: digest of a distribution's code, since an editable install changes without a new version.
+        summary: first line of the docstring.
+    """
 
     name: str
     origin: str
     version: str
+    code: str = ""
     summary: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.origin} {self.version} {self.code}".strip()
+
+    @classmethod
+    def parse(cls, name: str, text: str) -> Source:
+        """A source from what ``str`` made of it."""
+        origin, version, code = [*text.rsplit(" ", 1), ""] if "sha256:" in text else text.rsplit(" ", 2)
+        return cls(name, origin, version, code)
 
 
 class Registry:
@@ -64,9 +81,10 @@ class Registry:
         summary = (inspect.getdoc(factory) or "").partition("\n")[0]
         if is_file(name):
             path = _split(name)[0]
-            return Source(name, path.name, f"sha256:{digest_file(path)}", summary)
+            return Source(name, path.name, f"sha256:{digest_file(path)}", "", summary)
         dist = self._entry_points()[name].dist
-        return Source(name, dist.name if dist else "?", dist.version if dist else "?", summary)
+        code = _code_digest(factory.__module__)
+        return Source(name, dist.name if dist else "?", dist.version if dist else "?", code, summary)
 
     def _entry_points(self) -> dict[str, importlib.metadata.EntryPoint]:
         if self._points is None:
@@ -109,6 +127,21 @@ class Registry:
             known = [n for n, v in vars(module).items() if inspect.isclass(v) and v.__module__ == module_name]
             raise UsageError(f"{path.name} has no class {attribute!r}.{suggestion(attribute, known)}")
         return typing.cast("Callable[..., Any]", factory)
+
+
+def _code_digest(module: str) -> str:
+    """Twelve digits over the source a registered thing is made of: an editable install changes without a version."""
+    package = module.partition(".")[0]
+    file = getattr(sys.modules.get(package), "__file__", None)
+    if file is None:
+        return "unknown"
+    place = Path(file)
+    if place.name != "__init__.py":
+        return digest_file(place)[:12]
+    # Of memassay itself only what a memory is made of: a change of a report is no other memory.
+    roots = [place.parent / n for n in ("core", "memories", "retrieval")] if package == "memassay" else [place.parent]
+    files = sorted(path for root in roots for path in root.rglob("*.py"))
+    return digest_of([[f.relative_to(place.parent).as_posix(), digest_file(f)] for f in files])[:12]
 
 
 def is_file(name: str) -> bool:

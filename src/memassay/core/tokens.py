@@ -7,12 +7,31 @@ character is one mark and four marks are a token. Budgets are given in tokens.
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from memassay.core.errors import UnknownName
 
 DEFAULT_TOKENS = "o200k_base"
 NAMES = ("o200k_base", "cl100k_base", "chars4")
+
+
+_LONGEST = 500_000  # bpe-openai refuses a million characters
+# Both encodings begin a new piece here whatever follows: a line end before a letter, a blank after a word.
+_BORDER = re.compile(r"(?<=\n)(?=[^\W\d_])|(?<=[^\W_])(?= [^\W\d_])")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A long text in pieces of at most ``_LONGEST`` characters, split where its tokens are parted anyway."""
+    start = 0
+    while len(text) - start >= _LONGEST:
+        near = start + _LONGEST - 10_000
+        found = _BORDER.search(text, near, start + _LONGEST)
+        end = found.start() if found else start + _LONGEST - 1
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 class Tokenizer(Protocol):
@@ -69,7 +88,9 @@ class BytePairs:
     def _encode(self, text: str) -> list[int]:
         # Ordinary: a document that spells "<|endoftext|>" is text, not a command. Lone surrogates become one mark each.
         clean = text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
-        return list(self._encoding.encode_ordinary(clean))
+        if len(clean) < _LONGEST:
+            return list(self._encoding.encode_ordinary(clean))
+        return [token for piece in _pieces(clean) for token in self._encoding.encode_ordinary(piece)]
 
 
 @functools.cache

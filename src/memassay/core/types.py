@@ -312,6 +312,7 @@ class Judgement(Frozen):
     judge: str
     subjects: tuple[CellKey, ...]
     attempt: int = 1
+    answer: str = ""
     data: DataKind = "real"
     model: ModelKind = "none"
     order: int = 0
@@ -332,7 +333,7 @@ class BuildReport(Frozen):
     memory: str
     scope: str
     store: StoreRef | None = None
-    status: Literal["ok", "unavailable", "memory-crash", "memory-timeout", "memory-empty-store"] = "ok"
+    status: Literal["ok", "unavailable", "memory-crash", "memory-timeout", "memory-empty-store", "network"] = "ok"
     detail: str = ""
     documents: int = 0
     passages: int | None = None

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from memassay.core.contracts import Cell
-from memassay.core.dossier import normalise, rendering, stands
+from memassay.core.dossier import rendering
 from memassay.core.types import Dossier, Evidence, Judgement
+from memassay.core.wording import common_start, normalise, stands
 
-VERSION = 1
+VERSION = 2
 _normalise = functools.lru_cache(maxsize=1 << 16)(normalise)
 
 
@@ -104,11 +105,7 @@ def first_blocks(dossier: Dossier, wanted: Sequence[str]) -> list[int | None]:
 
 def _left(text: str, rest: str, rank: int) -> int:
     """How much of a normalised passage stands in what the cut left of its block; the number in front is no text."""
-    shown = normalise(rest[len(f"[{rank}] ") :])
-    if text.startswith(shown):
-        return len(shown)
-    # The cut fell between a letter and its accent, which changes the last character.
-    return next(i for i, letter in enumerate(shown) if not text.startswith(letter, i))
+    return common_start(text, normalise(rest[len(f"[{rank}] ") :]))
 
 
 def _add(out: dict[str, float | None], at: str, found: Sequence[bool]) -> None:

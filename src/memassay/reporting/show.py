@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memassay.core.dossier import Rendering, normalise, rendering
+from memassay.core.dossier import Rendering, rendering
 from memassay.core.types import Answer, Dossier, Evidence, Gold, Judgement, Passage, Task, Unit
+from memassay.core.wording import normalise
 from memassay.judging.evidence import first_blocks
 from memassay.reporting import figures
 from memassay.reporting.text import clean, one_line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import errno
 import fcntl
 import json
 import shutil
@@ -17,8 +18,8 @@ from memassay.core import registry
 from memassay.core.contracts import BuildContext
 from memassay.core.digest import digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure, UsageError
-from memassay.core.types import Arm, BuildReport, Status, StoreRef, Usage
-from memassay.running.calls import call, describe, redact
+from memassay.core.types import Arm, BuildReport, CellKey, Status, StoreRef, Task, Usage
+from memassay.running.calls import LimitReached, call, describe, is_network, redact
 from memassay.running.plan import Plan
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import disk_errors, problem, write_whole
@@ -181,6 +182,10 @@ class Stores:
                 self._open[key] = await call(self._memories[arm.name].open, report.store, seconds=limit)
             return self._open[key]
 
+    def lacks(self, cell: CellKey, task: Task) -> bool:
+        """Whether the cell's store could not be built in this call of the command: asking again is of no use."""
+        return (cell.arm, task.scope, cell.build) in self._failed
+
     async def close(self) -> None:
         """Close what can be closed."""
         for store in self._open.values():
@@ -219,23 +224,23 @@ def _build_failure(error: BaseException, limit: float) -> dict[str, Any] | None:
     """The status of a failed build, or None where the error is not the memory's."""
     if isinstance(error, CannotMeasure):
         return {"status": "unavailable", "detail": redact(str(error))}
-    if isinstance(error, TimeoutError):
+    if isinstance(error, LimitReached):
         return {"status": "memory-timeout", "detail": f"no store after {limit:g} s"}
+    if is_network(error):
+        return {"status": "network", "detail": describe(error)}
     if isinstance(error, MemoryFailure):
         return {"status": "memory-empty-store", "detail": describe(error)}
-    if isinstance(error, (EnvironmentProblem, OSError)) and _is_disk(error):
+    if isinstance(error, (EnvironmentProblem, OSError)) and is_disk(error):
         return None
     if isinstance(error, (MemassayError, Exception)):
         return {"status": "memory-crash", "detail": describe(error)}
     return None
 
 
-def _is_disk(error: BaseException) -> bool:
-    import errno
-
-    if isinstance(error, EnvironmentProblem):
-        return True
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+def is_disk(error: BaseException) -> bool:
+    """Whether an error says that the disk is full or cannot be written."""
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+    return isinstance(error, EnvironmentProblem) or (isinstance(error, OSError) and error.errno in full)
 
 
 @contextlib.asynccontextmanager

@@ -6,12 +6,25 @@ import asyncio
 import inspect
 import os
 import re
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|DSN", re.IGNORECASE)
 _DETAIL = 500
+_NETWORK = {"ConnectionError", "ConnectError", "ConnectTimeout"}
+_LOGIN = re.compile(r"(?<=://)[^\s/@:]*:[^\s/@]+(?=@)")
+
+
+class LimitReached(Exception):
+    """The harness's own time limit, as opposed to a time-out that a plug-in raised itself."""
+
+
+def is_network(error: BaseException) -> bool:
+    """Whether an error says that something out there could not be reached."""
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return isinstance(error, ConnectionError | socket.gaierror) or bool(names & _NETWORK)
 
 
 async def call(function: Callable[..., Any], *args: Any, seconds: float | None) -> Any:
@@ -21,14 +34,19 @@ async def call(function: Callable[..., Any], *args: Any, seconds: float | None) 
     can neither stop the other workers nor keep the process alive.
 
     Raises:
-        TimeoutError: it took longer than ``seconds``.
+        LimitReached: it took longer than ``seconds``.
         BaseException: whatever the method raised.
     """
-    async with asyncio.timeout(seconds):
-        if inspect.iscoroutinefunction(function):
-            return await function(*args)
-        value = await _in_thread(function, *args)
-        return await value if inspect.isawaitable(value) else value
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            if inspect.iscoroutinefunction(function):
+                return await function(*args)
+            value = await _in_thread(function, *args)
+            return await value if inspect.isawaitable(value) else value
+    except TimeoutError as error:
+        if limit.expired():
+            raise LimitReached(f"more than {seconds:g} s") from error
+        raise
 
 
 async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
@@ -69,4 +87,5 @@ def redact(text: str) -> str:
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
             text = text.replace(value, f"[{name}]")
+    text = _LOGIN.sub("[login]", text)
     return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from memassay.core.digest import digest_text
-from memassay.core.dossier import block, normalise, rendering, stands
+from memassay.core.dossier import block, rendering
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Corpus, Dossier, Estimate, Task
 from memassay.core.views import Surroundings, oracle, original, unit_passage
+from memassay.core.wording import common_start, find, normalise, stands
 from memassay.running.scores import Scores, Vector
 from memassay.stats import (
     SHUFFLED_ALLOWANCE,
@@ -77,13 +78,17 @@ def chance_bands(
         if not units:
             continue
         marks = np.array([counter.marks(block(100, unit_passage(*u).text)) for u in units], dtype=np.float64)
-        texts = [normalise(unit.text) for unit, _ in units]
+        texts = [normalise(unit_passage(*u).text) for u in units]
         holders: dict[str, Any] = {}
         for task in asked:
             for gold in original(task).evidence:
                 want = normalise(gold.text)
                 if want not in holders:
-                    holders[want] = np.array([i for i, text in enumerate(texts) if stands(want, text)], dtype=np.int64)
+                    # The grader's own rule: as words, and as soon as the words themselves are within the budget.
+                    reach = {i: at + len(want) for i, text in enumerate(texts) if (at := find(want, text)) >= 0}
+                    where = np.array(list(reach), dtype=np.int64)
+                    after = np.array([1 - end / len(texts[i]) for i, end in reach.items()])
+                    holders[want] = where, after * marks[where]
         ends = np.empty((DRAWS, len(units)))
         for draw in range(DRAWS):
             order = generator.permutation(len(units))
@@ -91,8 +96,8 @@ def chance_bands(
         for task in asked:
             need = np.zeros(DRAWS)
             for gold in original(task).evidence:
-                where = holders[normalise(gold.text)]
-                need = np.maximum(need, ends[:, where].min(axis=1) if len(where) else np.inf)
+                where, after = holders[normalise(gold.text)]
+                need = np.maximum(need, (ends[:, where] - after).min(axis=1) if len(where) else np.inf)
             needs.append(np.roll(need, int(generator.integers(DRAWS))))
     if not needs:
         return {}
@@ -117,12 +122,25 @@ def ceilings(
         n += 1
         shown = task.model_copy(update={"gold": {key: gold}})
         dossier = oracle(shown, Dossier(), Surroundings(corpora[task.scope], (), 0))
-        text = "".join(rendering(dossier, tokens).blocks)
+        blocks = rendering(dossier, tokens).blocks
         wanted = [normalise(e.text) for e in gold.evidence]
         for budget in budgets:
-            cut = normalise(counter.cut(text, budget * counter.marks_per_token))
-            fits[budget] += all(stands(want, cut) for want in wanted)
+            cut = counter.cut("".join(blocks), budget * counter.marks_per_token)
+            fits[budget] += all(_in_blocks(want, blocks, len(cut)) for want in wanted)
     return {f"all@{budget}": count / n for budget, count in fits.items()} if n else {}
+
+
+def _in_blocks(want: str, blocks: Sequence[str], length: int) -> bool:
+    """Whether words stand in one of the blocks, of which the first ``length`` characters in all are left."""
+    start = 0
+    for number, block_text in enumerate(blocks, start=1):
+        head = len(f"[{number}] ")
+        text = normalise(block_text[head:])
+        left = normalise(block_text[head : max(head, length - start)])
+        if stands(want, text, common_start(text, left)):
+            return True
+        start += len(block_text)
+    return False
 
 
 def check_controls(

@@ -7,6 +7,7 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
@@ -28,11 +29,11 @@ from memassay.core.types import (
     Usage,
 )
 from memassay.core.views import Surroundings, view
-from memassay.running.build import NoStore, Stores
-from memassay.running.calls import call, describe, redact
+from memassay.running.build import NoStore, Stores, is_disk
+from memassay.running.calls import LimitReached, call, describe, is_network, redact
 from memassay.running.plan import NO_AGENT, Plan
-from memassay.runs.folder import Key, RunFolder, key_of, to_line
-from memassay.runs.lines import LineWriter
+from memassay.runs.folder import Key, RunFolder, key_of, passages_json, to_line
+from memassay.runs.lines import LineWriter, problem
 
 PROVIDER_ATTEMPTS = 3
 _BACKOFF_SECONDS = 0.5
@@ -128,7 +129,7 @@ class Driver:
             answer = await self._answer(cell, attempt)
             lines.append(to_line(answer))
             self.tally.cost_usd += answer.usage.cost_usd or 0.0
-            if answer.status.kind != "provider" or attempt == last:
+            if answer.status.kind != "provider" or attempt == last or self.stores.lacks(cell, self._tasks[cell.task]):
                 break
             await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (attempt - first))
         return answer.status
@@ -181,10 +182,12 @@ class Driver:
         request = Request(cell=cell, prompt=task.prompt, as_of=task.as_of, dossier=text, limit_seconds=limit)
         try:
             step: Step = await call(self._agents[arm.agent].answer, request, seconds=limit)
-        except TimeoutError as error:
+        except LimitReached as error:
             raise Failed(Status.LIMIT_TIME, f"no answer after {limit:g} s") from error
-        except ConnectionError as error:
-            raise Failed(Status.NETWORK, describe(error)) from error
+        except Exception as error:
+            if is_network(error):
+                raise Failed(Status.NETWORK, describe(error)) from error
+            raise
         return step
 
     async def _retrieved(self, task: Task, arm: Arm, build: int) -> Dossier:
@@ -230,17 +233,30 @@ def _checked(returned: object) -> Dossier:
     wrong = next((p for p in passages if not isinstance(p, Passage)), None)
     if wrong is not None:
         raise TypeError(f"retrieve() returned a list with a {type(wrong).__name__} in it; every item must be a Passage")
-    return dossier_of(passages)
+    dossier = dossier_of(passages)
+    try:
+        passages_json(dossier)
+    except ValueError as error:
+        raise TypeError(f"retrieve() returned a Passage that was made without validation: {error}") from error
+    return dossier
 
 
 def classify(error: Exception, limit: float) -> tuple[Status, str]:
-    """The status of a cell whose memory raised."""
-    if isinstance(error, TimeoutError):
-        return Status.MEMORY_TIMEOUT, f"nothing retrieved after {limit:g} s"
-    if isinstance(error, ConnectionError):
-        return Status.NETWORK, describe(error)
+    """The status of a cell whose memory raised.
+
+    Raises:
+        EnvironmentProblem: it was the disk, which is nobody's failure.
+    """
     if isinstance(error, NoStore):
         return error.status, redact(str(error))
+    if isinstance(error, LimitReached):
+        return Status.MEMORY_TIMEOUT, f"nothing retrieved after {limit:g} s"
+    if isinstance(error, OSError) and is_disk(error):
+        raise problem(Path(error.filename or "the store"), error) from error
+    if is_network(error):
+        return Status.NETWORK, describe(error)
+    if isinstance(error, TimeoutError):
+        return Status.MEMORY_TIMEOUT, describe(error)
     if isinstance(error, MemoryFailure):
         return Status.MEMORY_EMPTY_STORE, describe(error)
     return Status.MEMORY_CRASH, describe(error)

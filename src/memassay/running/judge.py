@@ -44,15 +44,18 @@ def judge_run(
             wanted = [
                 number
                 for number in range(1 if answer.cell.arm in controls else len(judges))
-                if held[number].get(key_of(answer.cell)) != answer.attempt
+                if held[number].get(key_of(answer.cell)) != (answer.attempt, counted[key_of(answer.cell)].mark)
             ]
             if not wanted:
                 continue
-            cell = Cell(task=task, answer=answer, dossier=_dossier(run, answer))
+            # A memory failure (a limit of an agent too) is wrong whatever it had retrieved by then.
+            dossier = None if answer.status.kind == "memory" else _dossier(run, answer)
+            cell = Cell(task=task, answer=answer, dossier=dossier)
             for number in wanted:
                 verdict = judges[number].judge(cell)
                 if verdict is not None:
-                    writers[number].append(to_line(verdict))
+                    mark = counted[key_of(answer.cell)].mark
+                    writers[number].append(to_line(verdict.model_copy(update={"answer": mark})))
 
 
 def _dossier(run: RunFolder, answer: Answer) -> Dossier | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import os
 import platform
 import subprocess
@@ -13,16 +14,16 @@ from typing import Any, Protocol
 
 from memassay.core import registry
 from memassay.core.contracts import Grading, Suite
-from memassay.core.errors import GuardError
+from memassay.core.errors import DataError, GuardError
 from memassay.core.registry import Source, bind_options
-from memassay.core.types import Arm, BuildReport
+from memassay.core.types import Arm, BuildReport, Task
 from memassay.running.build import Stores, make_memories
 from memassay.running.controls import expectations
 from memassay.running.drive import Driver, Tally
 from memassay.running.experiment import Experiment, experiment_of
 from memassay.running.judge import judge_run
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, load_suite, make_plan
+from memassay.running.plan import Plan, load_suite, make_plan, tasks_digest
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
@@ -126,7 +127,8 @@ def enter(plan: Plan, place: Place) -> RunFolder:
         k: Path(v).name if isinstance(v, str) and ("/" in v or os.sep in v) else v
         for k, v in experiment["options"].items()
     }
-    run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks)
+    if run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks):
+        checked_tasks(run)
     if not (place.out / "expected.json").exists():
         tasks = [t for t in plan.tasks if t.category != MARKER]
         keys = list(dict.fromkeys(str(j.config.get("key", "original")) for j in plan.judges))
@@ -168,6 +170,22 @@ def conclude(
     return summary
 
 
+_FIXED = (
+    "suite",
+    "stage",
+    "tokens",
+    "budgets",
+    "ks",
+    "categories",
+    "limit",
+    "builds",
+    "seed",
+    "controls",
+    "limits",
+    "primary",
+)
+
+
 def plan_of(run: RunFolder) -> Plan:
     """The plan of a run, from its folder alone: no data file, no store.
 
@@ -177,7 +195,9 @@ def plan_of(run: RunFolder) -> Plan:
     """
     manifest = run.manifest
     identity = manifest["identity"]
-    experiment = experiment_of(manifest["experiment"])
+    # What can change a number comes from the guarded identity; the rest (the suite's options) is only how it was said.
+    fixed = {name: identity[name] for name in _FIXED} | {"scopes": identity["conversations"]}
+    experiment = experiment_of({**manifest["experiment"], **fixed})
     suite = load_suite(experiment)
     grading = Grading(tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks)
     arms = []
@@ -185,10 +205,10 @@ def plan_of(run: RunFolder) -> Plan:
     for name, entry in identity["arms"].items():
         fields = dict(entry)
         source = fields.pop("source", None)
+        fields.pop("agent_source", None)
         arms.append(Arm(name=name, **fields))
         if source:
-            origin, _, version = source.rpartition(" ")
-            sources[fields["memory"]] = Source(fields["memory"], origin, version)
+            sources[fields["memory"]] = Source.parse(fields["memory"], source)
     order = [*experiment.memories, *(a.name for a in arms if a.role == "control")]
     arms.sort(key=lambda a: order.index(a.name))
     return Plan(
@@ -198,12 +218,24 @@ def plan_of(run: RunFolder) -> Plan:
         metrics=tuple(suite.metrics(grading)),
         judges=tuple(suite.judges(grading)),
         arms=tuple(arms),
-        tasks=tuple(run.tasks()),
+        tasks=checked_tasks(run),
         corpora={},
         sources=sources,
         all_tasks=0,
         identity=identity,
     )
+
+
+def checked_tasks(run: RunFolder) -> tuple[Task, ...]:
+    """The frozen tasks of a run.
+
+    Raises:
+        DataError: they are not the ones of the run's identity.
+    """
+    tasks = tuple(run.tasks())
+    if tasks_digest(tasks) != run.manifest["identity"].get("tasks"):
+        raise DataError(f"{run.path}/tasks.jsonl is not what the manifest says; restore it from a copy.")
+    return tasks
 
 
 def unavailable_arms(run: RunFolder) -> dict[str, str]:
@@ -229,12 +261,11 @@ def sections_of(summary: Mapping[str, Any]) -> list[Any]:
 
 def environment() -> dict[str, Any]:
     """What is recorded of a writer: versions and machine, nothing secret, nothing that names a person."""
-    import numpy
-
+    libraries = ("bm25s", "bpe-openai", "numpy", "pydantic", "PyStemmer", "scipy")
     return {
         "memassay": __version__,
         "python": platform.python_version(),
-        "numpy": numpy.__version__,
+        "libraries": {name: importlib.metadata.version(name) for name in libraries},
         "system": platform.system(),
         "machine": platform.machine(),
         "source_dirty": _source_dirty(),

@@ -21,6 +21,7 @@ from memassay.running.markers import MARKER, marker_corpora, marker_tasks
 
 CONTROL_MEMORY = "none"
 NO_AGENT = "none"
+_SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
 _ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
 
 
@@ -74,7 +75,7 @@ class Plan:
             memory=arm.memory.rpartition("/")[2],
             options=arm.options,
             corpus_digest=self.corpora[scope].digest,
-            source=f"{source.origin} {source.version}",
+            source=str(source),
             build=build,
             seed=self.experiment.seed,
         )
@@ -147,6 +148,12 @@ def _contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
         if access not in ("", "dossier"):
             raise UsageError(f"The retrieval stage knows one access, 'dossier'; {entry.use!r} asks for {access!r}.")
         factory = registry.memories.get(base)
+        for key in entry.options:
+            if _SECRET.search(key):
+                raise UsageError(
+                    f"Setting {key!r} of memory {name!r} looks like a secret, and settings are written into the run; "
+                    "let the memory read it from the environment."
+                )
         options = bind_options(factory, entry.options, f"memory {name!r}")
         arms.append(Arm(name=name, memory=base, options=options, role=entry.role, agent=experiment.agent))
         sources[base] = registry.memories.source(base)
@@ -199,6 +206,15 @@ def _check_primary(plan: Plan) -> None:
         raise UsageError(f"The primary's split {primary.split!r} has no task here.{suggestion(primary.split, splits)}")
 
 
+def tasks_digest(tasks: Sequence[Task]) -> str:
+    """Digest of the frozen tasks with their gold."""
+    return digest_of([t.model_dump(mode="json") for t in tasks])
+
+
+def _source(source: Source | None) -> str | None:
+    return str(source) if source else None
+
+
 def _identity(plan: Plan) -> dict[str, Any]:
     experiment = plan.experiment
     return {
@@ -216,13 +232,14 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "controls": experiment.controls,
         "limits": experiment.limits.model_dump(mode="json"),
         "primary": experiment.primary.model_dump(mode="json") if experiment.primary else None,
-        "tasks": digest_of([t.model_dump(mode="json") for t in plan.tasks]),
+        "tasks": tasks_digest(plan.tasks),
         "corpora": {name: corpus.digest for name, corpus in sorted(plan.corpora.items())},
         "arms": {
             arm.name: {
                 **arm.model_dump(mode="json", exclude={"name"}),
                 "memory": arm.memory.rpartition("/")[2],
-                "source": f"{s.origin} {s.version}" if (s := plan.sources.get(arm.memory)) else None,
+                "source": _source(plan.sources.get(arm.memory)),
+                "agent_source": None if arm.agent == NO_AGENT else _source(registry.agents.source(arm.agent)),
             }
             for arm in plan.arms
         },

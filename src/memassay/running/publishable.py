@@ -25,6 +25,7 @@ def publishable(
     unavailable: Mapping[str, str],
     chance: Mapping[str, Band],
     headline: str,
+    differing: int = 0,
 ) -> dict[str, Any]:
     """``{"value", "reasons"}`` by the rules of docs/statistics.md.
 
@@ -37,6 +38,7 @@ def publishable(
         unavailable: arms without a number; they are no obstacle, they are null.
         chance: bands of the random control.
         headline: the metric shown first.
+        differing: cells finished twice with another outcome.
     """
     reasons: list[str] = []
     if plan.suite.data == "generated":
@@ -49,6 +51,8 @@ def publishable(
     if have < planned:
         reasons.append(f"{planned - have} of {planned} cells are missing; run the same command again")
     reasons += _failures(plan, kinds)
+    if differing:
+        reasons.append(f"{differing} cells were finished twice with different outcomes (the first counts)")
     if not plan.experiment.controls:
         reasons.append("the controls were switched off")
     reasons += [

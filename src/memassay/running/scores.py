@@ -64,7 +64,7 @@ class Outcomes:
 
     finished: dict[str, npt.NDArray[np.int64]]
     failed: dict[str, Mask]
-    attempts: dict[Key, int]
+    attempts: dict[Key, tuple[int, str]]
     kinds: dict[str, Counter[str]]
 
 
@@ -89,7 +89,7 @@ def outcomes(tasks: Sequence[Task], arms: Sequence[str], counted: Mapping[Key, C
             continue
         kind = record.status.kind
         found.kinds[key[1]][kind] += 1
-        found.attempts[key] = record.attempt
+        found.attempts[key] = record.attempt, record.mark
         if kind in FINAL:
             found.finished[key[1]][i] += 1
             found.failed[key[1]][i] |= kind == "memory"
@@ -123,7 +123,7 @@ def collect(
     for verdict in judgements:
         key = key_of(verdict.subjects[0])
         # Popped: a second verdict on the same attempt is never counted.
-        if open_cells.get(key) != verdict.attempt:
+        if open_cells.get(key) != (verdict.attempt, verdict.answer):
             continue
         del open_cells[key]
         task, arm = key[0], key[1]

@@ -84,7 +84,9 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "tokens": plan.experiment.tokens,
         "budgets": list(plan.experiment.budgets),
         "ks": list(plan.experiment.ks),
-        "publishable": publishable(plan, run, counted, planned, controls, unavailable, bands, headline(plan)),
+        "publishable": publishable(
+            plan, run, counted, planned, controls, unavailable, bands, headline(plan), extra["differing"]
+        ),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),
         "suite_settings": dict(plan.identity.get("suite_settings", {})),
@@ -149,7 +151,7 @@ def _arm(
         "role": arm.role,
         "memory": arm.memory.rpartition("/")[2],
         "options": dict(arm.options),
-        "source": {"origin": source.origin, "version": source.version},
+        "source": {"origin": source.origin, "version": source.version, "code": source.code},
         "reason": reason,
         "data": plan.suite.data,
         "model": "none",

@@ -48,6 +48,12 @@ class Counted(NamedTuple):
     attempt: int
     segment: int
     line: int
+    mark: str
+
+
+def mark_of(record: Mapping[str, Any]) -> str:
+    """What tells one attempt's record from another of the same cell and number (two writers, a copied segment)."""
+    return digest_of([record["status"], [[s["status"], s.get("dossier"), s.get("text")] for s in record["steps"]]])[:16]
 
 
 def key_of(cell: CellKey) -> Key:
@@ -192,19 +198,25 @@ class RunFolder:
         A cell counts by its first attempt that was answered or that the memory failed, else by its last attempt.
 
         Returns:
-            The counted record by key, and ``{"attempts": retried, "duplicates": finished cells recorded again}``.
+            The counted record by key, and ``{"attempts": retried, "duplicates": finished cells recorded again,
+            "differing": duplicates that say something else than the record that counts}``.
         """
         counted: dict[Key, Counted] = {}
-        extra = {"attempts": 0, "duplicates": 0}
+        extra = {"attempts": 0, "duplicates": 0, "differing": 0}
         for name, segment in enumerate(self.segments()):
             for number, record in read_lines(segment):
                 key, status, attempt = _head(segment, number, record)
-                new = Counted(status, attempt, name, number)
+                try:
+                    mark = mark_of(record)
+                except (KeyError, TypeError, AttributeError) as error:
+                    raise DataError(f"{segment.name}, line {number}: steps: not those of an answer record.") from error
+                new = Counted(status, attempt, name, number, mark)
                 held = counted.get(key)
                 if held is None:
                     counted[key] = new
                 elif held.status.kind in FINAL:
                     extra["duplicates"] += 1
+                    extra["differing"] += held.mark != new.mark
                 else:
                     extra["attempts"] += 1
                     if status.kind in FINAL or attempt >= held.attempt:
@@ -236,13 +248,13 @@ class RunFolder:
         """The verdicts of one judge configuration by cell. For runs that fit in memory."""
         return {key_of(verdict.subjects[0]): verdict for verdict in self.each_judgement(judge)}
 
-    def judged(self, judge: str) -> dict[Key, int]:
+    def judged(self, judge: str) -> dict[Key, tuple[int, str]]:
         """Which attempt of each cell a judge configuration has judged."""
         path = self.path / "judgements" / f"{judge}.jsonl"
-        found: dict[Key, int] = {}
+        found: dict[Key, tuple[int, str]] = {}
         for number, record in read_lines(path):
             try:
-                found[_key(record["subjects"][0])] = record["attempt"]
+                found[_key(record["subjects"][0])] = record["attempt"], record.get("answer", "")
             except (KeyError, TypeError, IndexError) as error:
                 raise DataError(f"{path.name}, line {number} is not a judgement.") from error
         return found
@@ -277,7 +289,7 @@ class RunFolder:
 
     def put_dossier(self, dossier: Dossier) -> str:
         """Store the passages; returns the blob's digest."""
-        return self.dossiers.put(_PASSAGES.dump_json(dossier.passages, exclude_defaults=True).decode())
+        return self.dossiers.put(passages_json(dossier))
 
     def dossier(self, digest: str) -> Dossier:
         """The dossier under a blob digest."""
@@ -340,6 +352,15 @@ def _head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Stat
         return _key(record["cell"]), _STATUS[record["status"]], attempt
     except (KeyError, TypeError) as error:
         raise DataError(f"{path.name}, line {number} is not an answer record; restore the file from a copy.") from error
+
+
+def passages_json(dossier: Dossier) -> str:
+    """The passages as they are stored.
+
+    Raises:
+        ValueError: a field of a passage is not what its type says (it was made without validation).
+    """
+    return _PASSAGES.dump_json(dossier.passages, exclude_defaults=True, warnings="error").decode()
 
 
 def to_line(record: BaseModel) -> str:

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memassay.core.dossier import dossier_of, normalise
+from memassay.core.dossier import dossier_of
 from memassay.core.registry import judges
 from memassay.core.types import Document, Passage
+from memassay.core.wording import normalise
 from memassay.suites.custom.documents import SCOPE, documents_of
 from memassay.suites.custom.lines import Row
 from memassay.suites.custom.quotations import MAX_PLACES, Found, Quotations

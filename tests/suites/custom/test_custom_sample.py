@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memassay.core.digest import digest_of
-from memassay.core.dossier import dossier_of, normalise, rendering
+from memassay.core.dossier import dossier_of, rendering
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Passage
+from memassay.core.wording import normalise
 from memassay.suites.custom.sample import generate
 from memassay.suites.custom.suite import Custom
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memassay.core.dossier import dossier_of, normalise, rendering
+from memassay.core.dossier import dossier_of, rendering
 from memassay.core.tokens import count
 from memassay.core.types import Passage
+from memassay.core.wording import normalise
 from memassay.suites.locomo.load import MONTHS, parse
 from memassay.suites.locomo.sample import Draw, generate
 from memassay.suites.locomo.suite import Locomo

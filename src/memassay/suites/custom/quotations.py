@@ -8,8 +8,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memassay.core.dossier import normalise
 from memassay.core.types import Document, Evidence, Unit
+from memassay.core.wording import find, normalise
 
 MAX_PLACES = 10
 """A quotation that stands in more units than this says too little to be evidence."""
@@ -91,20 +91,13 @@ class Quotations:
 
     def _occurrences(self, want: str) -> Iterator[int]:
         """Places where the words stand as words ("art" does not stand in "start"), at most one per unit."""
-        at = self._text.find(want)
+        at = find(want, self._text)
         while at >= 0:
-            end = at + len(want)
-            before = at == 0 or not (self._text[at - 1].isalnum() and want[0].isalnum())
-            after = end == len(self._text) or not (self._text[end].isalnum() and want[-1].isalnum())
-            if before and after:
-                yield at
-                following = self._unit_at(at) + 1
-                if following == len(self._starts):
-                    return
-                end = max(at + 1, self._starts[following])
-            else:
-                end = at + 1
-            at = self._text.find(want, end)
+            yield at
+            following = self._unit_at(at) + 1
+            if following == len(self._starts):
+                return
+            at = find(want, self._text, max(at + 1, self._starts[following]))
 
     def _unit_at(self, at: int) -> int:
         return bisect_right(self._starts, at) - 1
