@@ -25,7 +25,7 @@ demo: venv
 	$(BIN)/memassay demo --out "$(OUT)"
 
 test: dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check-slow: dev
 	$(BIN)/python -m pytest -m slow -o timeout=3600

@@ -1,4 +1,4 @@
-"""LOCOMO's two BM25 anchors, reproduced under ``chars4``, and the same runs at 1 and at 8 workers compared line by line.
+"""LOCOMO's two BM25 anchors, reproduced under ``chars4``; the same runs at 1 and 8 workers compared line by line.
 
     python benchmarks/locomo/anchors.py FILE
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Cli, small_conversation
+from kit import Cli, small_conversation
 
 Change = Callable[[list[Any]], Any]
 

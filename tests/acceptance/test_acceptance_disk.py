@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from acceptance_tools import cells, tree
 
-from conftest import Cli
+from kit import Cli
 
 Small = Callable[..., Path]
 

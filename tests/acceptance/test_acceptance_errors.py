@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from acceptance_tools import tree
 
-from conftest import TOY, Cli
+from kit import TOY, Cli
 
 S = ["--sample", "--limit", "8"]
 TWO = [*S, "--memory", "files,lexical"]

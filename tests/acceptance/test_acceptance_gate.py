@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Cli
+from kit import Cli
 
 Run = Callable[..., Any]
 

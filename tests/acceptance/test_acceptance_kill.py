@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from acceptance_tools import Process, answers, cells, equal_runs, judgements, stable
 
-from conftest import Cli, child_environment
+from kit import Cli, child_environment
 
 
 def killing(

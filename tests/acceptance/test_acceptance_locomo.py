@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from acceptance_tools import tree
 
-from conftest import Cli, small_conversation
+from kit import Cli, small_conversation
 
 ESTIMATE = {"value", "low", "high", "level", "n", "clusters", "method", "reason"}
 SUMMARY = {"suite", "run", "identity_digest", "publishable", "controls", "arms", "comparisons"}

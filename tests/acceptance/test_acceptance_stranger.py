@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Cli, Ran
+from kit import Cli, Ran
 
 NARROW = {"LANG": "C", "LC_ALL": "C", "COLUMNS": "60", "TERM": "dumb"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from acceptance_tools import Process, answers, cells, equal_runs, stable, tree
 
-from conftest import Cli, child_environment
+from kit import Cli, child_environment
 from memassay.core import registry
 
 SUITES = registry.suites.names()

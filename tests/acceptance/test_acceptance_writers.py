@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from acceptance_tools import Process, answers, cells, equal_runs, judgements, lines, stable
 
-from conftest import Cli, child_environment
+from kit import Cli, child_environment
 from memassay.running.experiment import experiment_of
 from memassay.running.pipeline import Place, Silent, run_experiment
 

@@ -160,13 +160,14 @@ def conclude(
 ) -> dict[str, Any]:
     """Judge what is answered and write ``summary.json``."""
     watch = observer or Silent()
-    counted, _ = run.counted()
-    watch.stage("judge", len(counted))
-    controls = {arm.name for arm in plan.arms if arm.role == "control"}
-    judge_run(run, plan.judges, plan.tasks, counted, controls, watch.judged)
-    watch.stage("summarise", None)
-    summary = summarise(run, plan, unavailable)
-    run.write_summary(summary)
+    with run.concluding():
+        counted, _ = run.counted()
+        watch.stage("judge", len(counted))
+        controls = {arm.name for arm in plan.arms if arm.role == "control"}
+        judge_run(run, plan.judges, plan.tasks, counted, controls, watch.judged)
+        watch.stage("summarise", None)
+        summary = summarise(run, plan, unavailable)
+        run.write_summary(summary)
     return summary
 
 

@@ -139,10 +139,16 @@ class RunFolder:
         return existed
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        with disk_errors(self.path), (self.path / ".lock").open("a") as handle:
+    def _locked(self, name: str = ".lock") -> Iterator[None]:
+        with disk_errors(self.path):
+            handle = (self.path / name).open("a")
+        with handle:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
+
+    def concluding(self) -> contextlib.AbstractContextManager[None]:
+        """Held from reading the records to writing the summary, so that the last shard's summary is the last one."""
+        return self._locked(".concluding")
 
     # -- records -----------------------------------------------------------------------------------------------
 
