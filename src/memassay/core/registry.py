@@ -134,7 +134,10 @@ def _code_digest(module: str) -> str:
     package = module.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None)
     if file is None:
-        return "unknown"
+        file = getattr(sys.modules.get(module), "__file__", None)
+        if file is None:
+            return "unknown"
+        file = Path(file).with_name("__init__.py")  # a namespace is shared; the folder of the module is not
     place = Path(file)
     if place.name != "__init__.py":
         return digest_file(place)[:12]

@@ -17,7 +17,8 @@ DEFAULT_TOKENS = "o200k_base"
 NAMES = ("o200k_base", "cl100k_base", "chars4")
 
 
-_LONGEST = 500_000  # bpe-openai refuses a million characters
+# bpe-openai refuses a million characters, and 200,000 tokens; a character is at most 4 of them.
+_LONGEST = 50_000
 # Both encodings begin a new piece here whatever follows: a line end before a letter, a blank after a word.
 _BORDER = re.compile(r"(?<=\n)(?=[^\W\d_])|(?<=[^\W_])(?= [^\W\d_])")
 

@@ -14,11 +14,15 @@ from typing import Any
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL|AUTH|DSN", re.IGNORECASE)
 _DETAIL = 500
 _NETWORK = {"ConnectionError", "ConnectError", "ConnectTimeout"}
-_LOGIN = re.compile(r"(?<=://)[^\s/@:]*:[^\s/@]+(?=@)")
+_LOGIN = re.compile(r"(?<=://)[^\s/?#]*:[^\s/?#]*(?=@)")
 
 
 class LimitReached(Exception):
     """The harness's own time limit, as opposed to a time-out that a plug-in raised itself."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds or 0.0
+        super().__init__(f"more than {self.seconds:g} s")
 
 
 def is_network(error: BaseException) -> bool:
@@ -45,7 +49,7 @@ async def call(function: Callable[..., Any], *args: Any, seconds: float | None) 
             return await value if inspect.isawaitable(value) else value
     except TimeoutError as error:
         if limit.expired():
-            raise LimitReached(f"more than {seconds:g} s") from error
+            raise LimitReached(seconds) from error
         raise
 
 

@@ -32,7 +32,7 @@ from memassay.core.views import Surroundings, view
 from memassay.running.build import NoStore, Stores, is_disk
 from memassay.running.calls import LimitReached, call, describe, is_network, redact
 from memassay.running.plan import NO_AGENT, Plan
-from memassay.runs.folder import Key, RunFolder, key_of, passages_json, to_line
+from memassay.runs.folder import Key, RunFolder, check_passages, key_of, to_line
 from memassay.runs.lines import LineWriter, problem
 
 PROVIDER_ATTEMPTS = 3
@@ -188,7 +188,7 @@ class Driver:
             if is_network(error):
                 raise Failed(Status.NETWORK, describe(error)) from error
             raise
-        return step
+        return step.model_copy(update={"detail": redact(step.detail)}) if step.detail else step
 
     async def _retrieved(self, task: Task, arm: Arm, build: int) -> Dossier:
         """What the memory gives for a task; whatever it raises is its failure (or the network's)."""
@@ -202,7 +202,7 @@ class Driver:
         except (EnvironmentProblem, CannotMeasure):
             raise
         except Exception as error:
-            status, detail = classify(error, limit)
+            status, detail = classify(error)
             raise Failed(status, detail) from error
 
     async def _dossier(self, task: Task, arm: Arm, build: int) -> Dossier:
@@ -235,13 +235,13 @@ def _checked(returned: object) -> Dossier:
         raise TypeError(f"retrieve() returned a list with a {type(wrong).__name__} in it; every item must be a Passage")
     dossier = dossier_of(passages)
     try:
-        passages_json(dossier)
+        check_passages(dossier)
     except ValueError as error:
         raise TypeError(f"retrieve() returned a Passage that was made without validation: {error}") from error
     return dossier
 
 
-def classify(error: Exception, limit: float) -> tuple[Status, str]:
+def classify(error: Exception) -> tuple[Status, str]:
     """The status of a cell whose memory raised.
 
     Raises:
@@ -250,7 +250,7 @@ def classify(error: Exception, limit: float) -> tuple[Status, str]:
     if isinstance(error, NoStore):
         return error.status, redact(str(error))
     if isinstance(error, LimitReached):
-        return Status.MEMORY_TIMEOUT, f"nothing retrieved after {limit:g} s"
+        return Status.MEMORY_TIMEOUT, f"nothing retrieved after {error.seconds:g} s"
     if isinstance(error, OSError) and is_disk(error):
         raise problem(Path(error.filename or "the store"), error) from error
     if is_network(error):

@@ -211,7 +211,8 @@ def plan_of(run: RunFolder) -> Plan:
         if source:
             sources[fields["memory"]] = Source.parse(fields["memory"], source)
     order = [*experiment.memories, *(a.name for a in arms if a.role == "control")]
-    arms.sort(key=lambda a: order.index(a.name))
+    rank = {name: number for number, name in enumerate(order)}
+    arms.sort(key=lambda a: rank.get(a.name, len(order)))
     return Plan(
         experiment=experiment,
         suite=suite,

@@ -220,6 +220,8 @@ class RunFolder:
                 held = counted.get(key)
                 if held is None:
                     counted[key] = new
+                elif held.status.kind in FINAL and status.kind not in FINAL:
+                    extra["attempts"] += 1
                 elif held.status.kind in FINAL:
                     extra["duplicates"] += 1
                     extra["differing"] += held.mark != new.mark
@@ -367,6 +369,15 @@ def passages_json(dossier: Dossier) -> str:
         ValueError: a field of a passage is not what its type says (it was made without validation).
     """
     return _PASSAGES.dump_json(dossier.passages, exclude_defaults=True, warnings="error").decode()
+
+
+def check_passages(dossier: Dossier) -> None:
+    """Refuse passages that could be stored and then not be read.
+
+    Raises:
+        ValueError: a field of a passage is not what its type says.
+    """
+    _PASSAGES.validate_json(passages_json(dossier))
 
 
 def to_line(record: BaseModel) -> str:
