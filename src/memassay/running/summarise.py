@@ -92,6 +92,7 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "suite_settings": dict(plan.identity.get("suite_settings", {})),
         "words": dict(getattr(plan.suite, "words", {})),
         "controls": controls,
+        "answer_ceiling": _answer_ceiling(plan),
         "chance": {m: {"mean": b.mean, "low": b.low, "high": b.high} for m, b in bands.items()},
         "ceilings": ceiling,
         "arms": arms,
@@ -102,6 +103,19 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
     }
     summary["notes"] = _notes(plan, summary, primary_scores)
     return summary
+
+
+def _answer_ceiling(plan: Plan) -> dict[str, float]:
+    """The share of the questions run whose answer key is right, in all and per category, where the suite knows it."""
+    ceiling = getattr(plan.suite, "answer_ceiling", None)
+    if ceiling is None:
+        return {}
+    tasks = [t for t in plan.tasks if t.category != MARKER]
+    groups = {"all": tasks} | {
+        c: [t for t in tasks if t.category == c] for c in dict.fromkeys(t.category for t in tasks)
+    }
+    found = {name: ceiling(group) for name, group in groups.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _walls(run: RunFolder, counted: Mapping[Key, Counted]) -> dict[str, list[float]]:

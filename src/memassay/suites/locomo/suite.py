@@ -12,12 +12,20 @@ from pydantic import JsonValue
 from memassay.core.contracts import Grading, Judge, MetricSpec, evidence_metrics
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
+from memassay.core.report import Column, Section, Table
 from memassay.core.types import Corpus, DataKind, Task
 from memassay.data.catalogue import CATALOGUE
 from memassay.data.integrity import sha256_of
 from memassay.data.places import locate
 from memassay.suites.locomo import load, sample, tasks
-from memassay.suites.locomo.corrections import CORRECTED, EXCLUDED, ORIGINAL, Corrections, load_corrections
+from memassay.suites.locomo.corrections import (
+    CORRECTED,
+    EXCLUDED,
+    ORIGINAL,
+    Corrections,
+    answer_ceiling,
+    load_corrections,
+)
 from memassay.suites.locomo.facts import Fact, audit_facts, facts
 
 
@@ -132,8 +140,25 @@ class Locomo:
         """``all``, ``any`` and ``rec`` at each budget, then at each k; ``all`` at a budget is the primary family."""
         return evidence_metrics(grading, "turn")
 
-    def sections(self, summary: Mapping[str, Any]) -> Sequence[Any]:
-        return ()
+    def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
+        """What an answer can score at most by the audited key; from the summary alone."""
+        ceiling = summary.get("answer_ceiling") or {}
+        if not ceiling:
+            return ()
+        rows = tuple((name, value) for name, value in ceiling.items())
+        columns = (Column(title="questions"), Column(title="answer key right", kind="share"))
+        return (
+            Section(
+                title="Ceiling of the answer key",
+                text="The share of exactly these questions whose gold answer the audit found right. A score of answers "
+                "above it would be a sign of a lenient judge, not of a good memory. Recall is not bound by it.",
+                tables=(Table(title="By category", columns=columns, rows=rows),),
+            ),
+        )
+
+    def answer_ceiling(self, tasks: Sequence[Task]) -> float | None:
+        """The share of tasks whose answer key is right by the audit; None without an audit."""
+        return answer_ceiling(tasks)
 
     # -- how it is cut ---------------------------------------------------------------------------------------------
 
