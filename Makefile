@@ -12,6 +12,8 @@ dev: $(VENV)/.ready-dev
 
 # Dependencies come first, pinned and hashed; the project itself is then laid over them without resolving anything.
 $(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
+	  { echo "memassay needs Python 3.11, 3.12 or 3.13; say which one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --require-hashes -r requirements.lock
 	$(PIP) install --no-deps --no-build-isolation -e .

@@ -72,3 +72,5 @@ def verify(
     for fact in facts.values():
         names = f": {', '.join(fact.names)}" if fact.names else ""
         typer.echo(f"{fact.count:>7,}  {fact.label}{names}")
+    if not checksum:
+        raise typer.Exit(1)

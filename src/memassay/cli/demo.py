@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -61,7 +62,7 @@ def register(app: typer.Typer) -> None:
 
 def _command() -> str:
     """How to call memassay from here: by name where it is on the path, else as it was called."""
-    return "memassay" if shutil.which("memassay") else sys.argv[0]
+    return "memassay" if shutil.which("memassay") else shlex.quote(sys.argv[0])
 
 
 def suites_with_sample() -> list[str]:
