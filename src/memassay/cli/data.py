@@ -67,10 +67,10 @@ def verify(
     facts = count(name, path) if count else {}
     if json_:
         print_json({"file": path.name, "checksum": checksum, "facts": {k: f.model_dump() for k, f in facts.items()}})
-        return
-    typer.echo(f"{path.name}: checksum {'right' if checksum else 'NOT that of the catalogue'}")
-    for fact in facts.values():
-        names = f": {', '.join(fact.names)}" if fact.names else ""
-        typer.echo(f"{fact.count:>7,}  {fact.label}{names}")
+    else:
+        typer.echo(f"{path.name}: checksum {'right' if checksum else 'NOT that of the catalogue'}")
+        for fact in facts.values():
+            names = f": {', '.join(fact.names)}" if fact.names else ""
+            typer.echo(f"{fact.count:>7,}  {fact.label}{names}")
     if not checksum:
         raise typer.Exit(1)

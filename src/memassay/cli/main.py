@@ -58,7 +58,7 @@ _INTERRUPTED = "Interrupted. What is recorded is safe; run the same command agai
 
 
 def main() -> None:
-    """Run the command; a user's mistake is one sentence, never a traceback; 1 means a failed gate, nothing else."""
+    """Run the command; a user's mistake is one sentence, never a traceback; 1 means a failed gate or check."""
     _survive_any_locale()
     message = ""
     try:
