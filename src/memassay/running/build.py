@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
-from memassay.core.contracts import BuildContext
+from memassay.core.contracts import BuildContext, Closes
 from memassay.core.digest import digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure, UsageError
 from memassay.core.types import Arm, BuildReport, CellKey, Status, StoreRef, Task, Usage
@@ -189,10 +189,9 @@ class Stores:
     async def close(self) -> None:
         """Close what can be closed."""
         for store in self._open.values():
-            close = getattr(store, "close", None)
-            if callable(close):
+            if isinstance(store, Closes):
                 with contextlib.suppress(Exception):
-                    await call(close, seconds=10)
+                    await call(store.close, seconds=10)
         self._open.clear()
 
 
