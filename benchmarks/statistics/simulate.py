@@ -1,6 +1,6 @@
 """Coverage and size of every rule of the statistics contract that is built, by simulation.
 
-    python benchmarks/statistics/simulate.py                  all tables, 4,000 runs a cell (about three minutes)
+    python benchmarks/statistics/simulate.py                  all tables, 4,000 runs a cell (about twenty minutes)
     python benchmarks/statistics/simulate.py one-arm gate     some of them
     python benchmarks/statistics/simulate.py --runs 500       faster and rougher
 
@@ -15,8 +15,10 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 
+import independent
 import numpy as np
 import numpy.typing as npt
+from tables import covers, error, heading, mark, row
 
 from memassay.stats import (
     Clusters,
@@ -68,29 +70,6 @@ def bootstrap(rng: np.random.Generator, sums: Array, n: Array) -> tuple[float, f
     picked = rng.integers(0, len(n), (RESAMPLES, len(n)))
     means = np.sort(sums[picked].sum(axis=1) / n[picked].sum(axis=1))
     return float(means[int(0.025 * RESAMPLES)]), float(means[int(0.975 * RESAMPLES)])
-
-
-def covers(low: float | None, high: float | None, truth: float) -> bool:
-    assert low is not None and high is not None
-    return low - 1e-12 <= truth <= high + 1e-12
-
-
-def mark(value: float, bad: bool) -> str:
-    return f"{value:.3f}{'*' if bad else ' '}"
-
-
-def row(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def heading(title: str, *columns: str) -> None:
-    print(f"\n{title}\n")
-    row(*columns)
-    row(*["---"] * len(columns))
-
-
-def error(value: float, runs: int) -> float:
-    return float(np.sqrt(max(value * (1 - value), 0.25 / runs) / runs))
 
 
 # -- locomo: one arm -----------------------------------------------------------------------------------------------
@@ -334,6 +313,11 @@ TABLES: dict[str, Callable[[int, np.random.Generator], None]] = {
     "gate": gate,
     "controls": controls,
     "power": power,
+    "independent-one-arm": independent.one_arm,
+    "independent-two-arms": independent.two_arms,
+    "independent-gate": independent.gate,
+    "independent-power": independent.power,
+    "independent-groups": independent.mostly_joined,
 }
 
 
@@ -348,7 +332,8 @@ def main() -> None:
             parser.error(f"unknown table {name!r}; known: {', '.join(TABLES)}")
         started = time.perf_counter()
         TABLES[name](options.runs, np.random.default_rng([options.seed, list(TABLES).index(name)]))
-        print(f"\n({time.perf_counter() - started:.0f} s; * marks coverage under .93 or size over .07)")
+        limit = independent.SIZE_LIMIT if name.startswith("independent") else 0.07
+        print(f"\n({time.perf_counter() - started:.0f} s; * marks coverage under .93 or size over {limit})")
 
 
 if __name__ == "__main__":

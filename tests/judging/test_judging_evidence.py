@@ -9,7 +9,7 @@ from memassay.core.dossier import dossier_of, rendering
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Answer, CellKey, Dossier, Evidence, Gold, Passage, Status, Task
 from memassay.core.wording import normalise
-from memassay.judging.evidence import EvidenceJudge
+from memassay.judging.evidence import EvidenceJudge, words_of_links
 
 BUDGETS = (5, 10, 20, 40)
 KS = (1, 2, 3)
@@ -275,3 +275,109 @@ def test_all_is_at_most_share_is_at_most_any(texts: list[str], wants: list[str])
         assert mid is not None
         assert high is not None
         assert 0 <= low <= mid <= high <= 1
+
+
+# -- links, documents and a second name ----------------------------------------------------------------------------
+
+
+def reader(**more: object) -> EvidenceJudge:
+    return EvidenceJudge(key="original", tokens="chars4", budgets=BUDGETS, ks=KS, **more)  # type: ignore[arg-type]
+
+
+def test_the_plain_judge_is_what_it_was() -> None:
+    assert dict(judge().config) == {
+        "judge": "evidence", "version": 2, "key": "original", "tokens": "chars4",
+        "budgets": list(BUDGETS), "ks": list(KS),
+    }  # fmt: skip
+    assert scores(dossier("seen from [Oslo](oslo.md)."), "seen from Oslo.")["all@40"] == 0.0
+    more = reader(alias="both", count="documents", links=True).config
+    assert dict(more) == dict(judge().config) | {"alias": "both", "count": "documents", "links": "words"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("seen from [Oslo](oslo.md).", "seen from Oslo."),
+        ("[Sarn (river)](sarn-river.md) and [é](é-2.md)", "Sarn (river) and é"),
+        ("[[a] b](x.md)[c](y.md)", "[a] bc"),
+        ("[[Oslo](oslo.md)]", "[Oslo]"),
+        ("Jeopardy![Oslo](oslo.md)", "Jeopardy!Oslo"),
+        ("[open [a](b.md)", "[open a"),
+        ("[a](two words) [a] (b) [a]", "[a](two words) [a] (b) [a]"),
+        ("[](x.md)", ""),
+    ],
+)
+def test_a_link_is_read_as_its_words(text: str, words: str) -> None:
+    assert words_of_links(text) == words
+
+
+def test_brackets_without_end_are_read_in_time() -> None:
+    for hostile in ("[" * 50_000, "[a]" * 20_000 + "](", "[" + "[]" * 30_000 + "](", "](" * 30_000):
+        assert words_of_links(hostile) == hostile
+
+
+def test_gold_is_found_behind_links_and_a_link_in_gold_is_read_alike() -> None:
+    shown = dossier("A mill in [Brankton](brankton.md), on the [Cole](cole-river.md).")
+    found = reader(links=True).scores(shown, gold("A mill in Brankton, on the Cole.", "[Cole](x)."))
+    assert found["all@40"] == found["all@k1"] == 1.0
+
+
+def test_tokens_are_those_of_the_links_too() -> None:
+    """ "[1] " and 16 more characters are the first 5 tokens: the words of the link, not where it leads."""
+    shown = dossier("in [Brankton](brankton.md), a town")
+    for want, counts in (("in Brankton", 1.0), ("in Brankton, a town", 0.0)):
+        assert reader(links=True).scores(shown, gold(want))["all@5"] == counts
+    assert reader(links=True).scores(shown, gold("in Brankton, a town"))["all@10"] == 1.0
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.sampled_from(["Oslo", " ", "[Oslo](oslo.md)", "é[", "](", "a.", "[b [c]](d.md)"]), max_size=9),
+    st.data(),
+)
+def test_a_cut_never_shows_more_words_than_the_whole(parts: list[str], data: st.DataObject) -> None:
+    text = "".join(parts)
+    cut = data.draw(st.integers(0, len(text)))
+    assert words_of_links(text).startswith(words_of_links(text, cut))
+    assert len(words_of_links(text, cut)) <= cut
+    assert words_of_links(text, len(text)) == words_of_links(text)
+
+
+@given(
+    st.lists(st.text(alphabet="ab [](.", max_size=20), max_size=5), st.text(alphabet="ab [](.", min_size=1, max_size=6)
+)
+def test_without_links_both_readings_agree(texts: list[str], want: str) -> None:
+    assume(normalise(want))
+    shown = dossier_of(Passage(text=text) for text in texts)
+    assert reader(links=True).scores(shown, gold(want)) == reader().scores(shown, gold(want))
+
+
+def test_a_second_name_is_the_same_number() -> None:
+    found = reader(alias="both").scores(dossier("one", "two"), gold("one", "two"))
+    for name, value in found.items():
+        if name.startswith("all@"):
+            assert found[name.replace("all", "both")] == value
+    assert sum(name.startswith("both@") for name in found) == len(BUDGETS) + len(KS)
+
+
+def test_cut_offs_can_count_distinct_documents() -> None:
+    shown = dossier_of(
+        [
+            Passage(text="a one", doc_ids=("a",)),
+            Passage(text="a two", doc_ids=("a",)),
+            Passage(text="b one", doc_ids=("b",)),
+            Passage(text="a three", doc_ids=("a",)),
+            Passage(text="nameless"),
+        ]
+    )
+
+    def at(want: str, k: int, **more: object) -> float | None:
+        return reader(**more).scores(shown, gold(want))[f"all@k{k}"]
+
+    assert [at("a two", k, count="documents") for k in KS] == [1.0, 1.0, 1.0]
+    assert [at("b one", k, count="documents") for k in KS] == [0.0, 1.0, 1.0]
+    assert [at("a three", k, count="documents") for k in KS] == [0.0, 1.0, 1.0]
+    assert [at("nameless", k, count="documents") for k in KS] == [0.0, 0.0, 1.0]
+    assert [at("a three", k) for k in KS] == [0.0, 0.0, 0.0]
+    many = dossier_of([Passage(text="everything", doc_ids=("a", "b", "c", "d")), Passage(text="more")])
+    assert [reader(count="documents").scores(many, gold("everything"))[f"all@k{k}"] for k in KS] == [0.0, 0.0, 0.0]

@@ -12,8 +12,14 @@ from memassay.core.types import Corpus, Document, Query, StoreRef, Unit
 from memassay.memories.files import Files
 from memassay.memories.full_context import FullContext
 from memassay.memories.lexical import Lexical
+from memassay.memories.markdown import Markdown
 
-MEMORIES: dict[str, Callable[..., Any]] = {"files": Files, "lexical": Lexical, "full-context": FullContext}
+MEMORIES: dict[str, Callable[..., Any]] = {
+    "files": Files,
+    "full-context": FullContext,
+    "lexical": Lexical,
+    "markdown": Markdown,
+}
 
 _NOUNS = "harbour violin glacier lantern orchard compass kettle meadow anchor pepper marble canyon falcon quilt"
 _VERBS = "painted repaired borrowed visited measured forgot planted cooked photographed sold"

@@ -182,7 +182,8 @@ def test_unicode(memory: Any, tmp_path: Path, text: str, question: str) -> None:
     spoken = build_and_open(memory, corpus_of(other, Document(id="d", text="", units=units)), tmp_path / "units")
     for store in (plain, spoken):
         found = next(p for p in store.retrieve(ask(question)) if p.doc_ids == ("d",))
-        assert text in found.text
+        # Half of a surrogate pair is a question mark in a file of Markdown, as it is in every record of a run.
+        assert text in found.text or text.encode("utf-8", "replace").decode() in found.text
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -269,7 +270,7 @@ def test_a_damaged_store_is_one_clear_error(name: str, tmp_path: Path) -> None:
 
 def test_garbage_of_the_right_size_is_one_clear_error(name: str, tmp_path: Path) -> None:
     build_and_open(MEMORIES[name](), conversation(), tmp_path)
-    target = tmp_path / {"files": "index.json", "lexical": "documents.jsonl", "full-context": "documents.jsonl"}[name]
+    target = tmp_path / ("index.json" if name == "files" else "documents.jsonl")
     target.write_bytes(b"\xff" * target.stat().st_size)
     with pytest.raises(EnvironmentProblem, match="delete it and build again"):
         MEMORIES[name]().open(ref(tmp_path))
@@ -304,6 +305,18 @@ def test_a_store_of_another_memory_is_refused(name: str, tmp_path: Path) -> None
         ("lexical", {"dates": "days"}),
         ("lexical", {"index_dates": 1}),
         ("lexical", {"fill": "random"}),
+        ("markdown", {"seeds": -1}),
+        ("markdown", {"depth": 1.5}),
+        ("markdown", {"link": 1.01}),
+        ("markdown", {"mentions": "yes"}),
+        ("markdown", {"anchor": -1}),
+        ("markdown", {"novelty": float("nan")}),
+        ("markdown", {"whole": "all"}),
+        ("markdown", {"max_chars": 99}),
+        ("markdown", {"title_weight": True}),
+        ("markdown", {"stemmer": None}),
+        ("markdown", {"stop_words": "english"}),
+        ("markdown", {"dates": False}),
     ],
 )
 def test_a_wrong_setting_is_one_sentence_that_names_it(name: str, wrong: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import typer
 
-from memassay.cli import compare, data, demo, memory, run, runs, show
+from memassay.cli import compare, data, demo, memory, run, runs, show, store
 from memassay.core.errors import MemassayError
 from memassay.version import __version__
 
@@ -51,6 +51,7 @@ compare.register(app)
 runs.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(memory.app, name="memory")
+app.add_typer(store.app, name="store")
 
 
 INTERRUPTED = 130

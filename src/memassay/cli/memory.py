@@ -1,4 +1,4 @@
-"""``memassay memory list|new``."""
+"""``memassay memory list|new|check``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from memassay.cli import serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,17 @@ _NEW_HELP = """Write a small package with a working memory and its test, to star
     memassay memory new my-memory
 
     memassay memory new my-memory --to ../my-memory
+"""
+
+
+_CHECK_HELP = """Check that a memory keeps the contract that every run relies on.
+
+One line per check: passed, FAILED with what was expected, what was seen and the fix, or not applicable.
+Exit code 1 if a check failed, 3 if the memory says that it cannot be measured here.
+
+    memassay memory check lexical
+
+    memassay memory check ./mymem.py:MyMemory --set MyMemory.top_k=50
 """
 
 
@@ -66,6 +79,36 @@ def new(
         f"memassay run custom --sample --memory {name},lexical --out runs/first",
     ):
         typer.echo(f"  {command}")
+
+
+@app.command(help=_CHECK_HELP)
+def check(
+    name: Annotated[str, typer.Argument(metavar="NAME|./file.py:Class", help="The memory.")],
+    set_: Annotated[list[str] | None, typer.Option("--set", help="A setting, NAME.key=value; may be repeated.")] = None,
+    seconds: Annotated[float, typer.Option(min=1.0, help="How long a check may take.")] = 60.0,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    from memassay.cli.output import emit, print_json
+    from memassay.core.errors import EnvironmentProblem, UsageError
+    from memassay.running.conformance import check_memory
+    from memassay.running.experiment import apply_settings, memory_entries
+
+    entries = memory_entries(name)
+    apply_settings(entries, set_ or [])
+    if len(entries) != 1:
+        raise UsageError(f"Check one memory at a time: memassay memory check {next(iter(entries))}.")
+    ((short, options),) = entries.items()
+    show = (lambda outcome: None) if json_ else (lambda outcome: emit(str(outcome)))
+    report = check_memory(options.pop("use"), options, seconds=seconds, on_done=show)
+    if json_:
+        print_json(report.as_json())
+    if report.failed:
+        raise typer.Exit(1)
+    if report.reason is not None:
+        raise EnvironmentProblem(f"{short} cannot be measured here: {report.reason}")
+
+
+serve.register(app)
 
 
 def _about(name: str) -> dict[str, Any]:

@@ -35,6 +35,12 @@ Data = Annotated[Path | None, typer.Option("--data", help="The suite's data file
 Corrections = Annotated[Path | None, typer.Option("--corrections", help="An audit of the gold (locomo).")]
 Documents = Annotated[Path | None, typer.Option("--docs", help="A folder or JSONL of documents (custom).")]
 Questions = Annotated[Path | None, typer.Option("--questions", help="A JSONL of questions (custom).")]
+Links = Annotated[
+    str | None, typer.Option("--links", help="The corpus: 'none', or 'titles' linked from page to page (hotpotqa).")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Draw the questions anew where another draw is frozen (hotpotqa).")
+]
 Sample = Annotated[bool, typer.Option("--sample", help="Use the built-in generated sample instead of a file.")]
 Tokens = Annotated[str | None, typer.Option("--tokens", help="o200k_base (default), cl100k_base or chars4.")]
 Budgets = Annotated[str | None, typer.Option("--budgets", help="Context budgets in tokens, comma-separated.")]
@@ -62,6 +68,8 @@ def experiment_from(
     corrections: Corrections = None,
     docs: Documents = None,
     questions: Questions = None,
+    links: Links = None,
+    force: Force = False,
     sample: Sample = False,
     tokens: Tokens = None,
     budgets: Budgets = None,
@@ -99,6 +107,10 @@ def experiment_from(
     for name, path in (("data", data), ("corrections", corrections), ("docs", docs), ("questions", questions)):
         if path is not None:
             options[name] = str(path)
+    if links is not None:
+        options["links"] = links
+    if force:
+        options["force"] = True
     if sample:
         options["sample"] = True
     tables |= {"memories": entries, "options": options}

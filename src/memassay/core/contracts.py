@@ -37,12 +37,15 @@ class BuildContext:
         limit_seconds: the harness ends the build after this long (a memory failure), or None.
         progress: call it with (done, total) as often as you like.
         models: named model clients; empty in the key-free tier.
+        cache: a folder that builds of any store share for what is dear to make and can be made again (vectors), or
+            None: nothing is kept. It may not exist yet, and may be deleted between builds.
     """
 
     seed: int = 0
     limit_seconds: float | None = None
     progress: Callable[[int, int], None] = lambda done, total: None
     models: Mapping[str, Any] = field(default_factory=dict)
+    cache: Path | None = None
 
 
 @runtime_checkable
@@ -155,10 +158,18 @@ def evidence_metrics(grading: Grading, unit: str = "item") -> list[MetricSpec]:
 
 
 class Suite(Protocol):
-    """A benchmark. It owns data, tasks, graders and controls; the constructor's keyword arguments are its settings."""
+    """A benchmark. It owns data, tasks, graders and controls; the constructor's keyword arguments are its settings.
+
+    Attributes:
+        name: as registered.
+        data: real or generated.
+        design: how its questions were sampled, which decides intervals and tests (``memassay.stats.DESIGNS``); a suite
+            without the attribute is ``clustered``.
+    """
 
     name: str
     data: DataKind
+    design: str
 
     def identity(self) -> Mapping[str, JsonValue]:
         """What of the suite can change a number: digests of its files, its settings. Goes into the guarded manifest."""

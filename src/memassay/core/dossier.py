@@ -28,7 +28,7 @@ def _storable(passage: Passage) -> Passage:
 
 def trimmed(dossier: Dossier, tokens: str, budget: int) -> Dossier:
     """The dossier without the passages that begin beyond ``budget`` tokens: nothing there can ever count."""
-    whole, rest = Rendering(dossier.passages, tokenizer(tokens)).head(budget)
+    whole, rest = Rendering(dossier.passages, tokenizer(tokens), budget).head(budget)
     keep = whole + bool(rest)
     if keep >= len(dossier.passages):
         return dossier
@@ -47,15 +47,24 @@ class Rendering:
         blocks: the rendered passages, in order.
         ends: for each block, the marks up to and including it. Every block starts with ``[``, which no byte-pair rule
             joins to a line end, so the sum over blocks is the count of the whole (tested).
+
+    Args:
+        passages: best first.
+        tokens: what counts.
+        budget: in tokens; what begins beyond it is left out, so that a whole pool in a random order costs no more than
+            what is kept of it. None renders everything.
     """
 
-    def __init__(self, passages: Sequence[Passage], tokens: Tokenizer) -> None:
+    def __init__(self, passages: Sequence[Passage], tokens: Tokenizer, budget: int | None = None) -> None:
         self.tokens = tokens
-        self.blocks = [block(rank, passage.text) for rank, passage in enumerate(passages, start=1)]
+        self.blocks: list[str] = []
         self.ends: list[int] = []
         total = 0
-        for text in self.blocks:
-            total += tokens.marks(text)
+        for rank, passage in enumerate(passages, start=1):
+            if budget is not None and total > budget * tokens.marks_per_token:
+                break
+            self.blocks.append(block(rank, passage.text))
+            total += tokens.marks(self.blocks[-1])
             self.ends.append(total)
 
     @property

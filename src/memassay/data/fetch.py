@@ -113,6 +113,10 @@ def _copied(entry: Entry, source: Path) -> Generator[bytes, None, None]:
 def _downloaded(entry: Entry, url: str) -> Generator[bytes, None, None]:
     import httpx2
 
+    if not url:
+        raise UsageError(
+            f"{entry.file_name} has no address; take a local copy with: memassay data fetch {entry.name} --from FILE."
+        )
     local = f"or take a local copy with: memassay data fetch {entry.name} --from FILE"
     came = 0
     try:

@@ -16,6 +16,7 @@ _METRIC = re.compile(r"(?P<family>.+)@(?P<passages>k)?(?P<at>\d{1,12})")
 _TITLES = {"locomo": "LOCOMO", "hotpotqa": "HotPotQA", "custom": "your own questions"}
 _FAMILIES = {
     "all": "every gold item in the dossier",
+    "both": "both gold pages in the dossier",
     "any": "at least one gold item in the dossier",
     "rec": "mean share of the gold items in the dossier",
     "cited": "every gold item claimed as a source",

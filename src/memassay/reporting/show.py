@@ -11,7 +11,7 @@ from typing import Any
 from memassay.core.dossier import Rendering, rendering
 from memassay.core.types import Answer, Dossier, Evidence, Gold, Judgement, Passage, Task, Unit
 from memassay.core.wording import normalise
-from memassay.judging.evidence import first_blocks
+from memassay.judging.evidence import first_blocks, words_of_links
 from memassay.reporting import figures
 from memassay.reporting.text import clean, one_line
 from memassay.retrieval.text import Analyzer, words
@@ -138,6 +138,7 @@ def explain_task(
     units: Mapping[str, Unit] | None = None,
     hints: Sequence[Dossier] = (),
     passages: int = 3,
+    links: bool = False,
 ) -> Explanation:
     """One task, explained.
 
@@ -151,13 +152,16 @@ def explain_task(
         units: the corpus's units by id, if at hand; they name the speakers.
         hints: dossiers whose passages may name the speakers (the oracle's), where there are no units.
         passages: how many of the first passages are shown per arm.
+        links: the run's grader reads a Markdown link as its words.
     """
     name = key if key is not None and key in task.gold else next(iter(task.gold), "original")
     gold = task.gold.get(name, Gold())
     seen = [*hints, *(dossier for _, _, dossier, _ in cells if dossier)]
     turns = tuple(_turn(e, task.prompt, units or {}, seen) for e in gold.evidence)
     at = headline if headline is not None else max(budgets, default=0)
-    arms = [_arm(cell, task.prompt, gold.evidence, tokens, tuple(sorted(budgets)), at, passages) for cell in cells]
+    arms = [
+        _arm(cell, task.prompt, gold.evidence, tokens, tuple(sorted(budgets)), at, passages, links) for cell in cells
+    ]
     return Explanation(
         task=task.id,
         question=task.prompt,
@@ -227,11 +231,12 @@ def _arm(
     budgets: tuple[int, ...],
     at: int,
     passages: int,
+    links: bool,
 ) -> ArmView:
     name, answer, dossier, judgements = cell
     held = dossier or Dossier(status="empty")
     text = rendering(held, tokens)
-    sightings = tuple(_sightings(held, text, evidence, budgets))
+    sightings = tuple(_sightings(held, text, evidence, budgets, links))
     detail = answer.detail or next((step.detail for step in answer.steps if step.detail), "")
     view = ArmView(
         arm=name,
@@ -249,36 +254,36 @@ def _arm(
 
 
 def _sightings(
-    dossier: Dossier, text: Rendering, evidence: Sequence[Evidence], budgets: Sequence[int]
+    dossier: Dossier, text: Rendering, evidence: Sequence[Evidence], budgets: Sequence[int], links: bool
 ) -> list[Sighting]:
-    wanted = [normalise(e.text) for e in evidence]
-    first = first_blocks(dossier, wanted)
+    wanted = [normalise(words_of_links(e.text) if links else e.text) for e in evidence]
+    first = first_blocks(dossier, wanted, links=links)
     made = []
     for e, want, at in zip(evidence, wanted, first, strict=True):
         claimed = next((i for i, p in enumerate(dossier.passages, start=1) if e.id in p.unit_ids), None)
-        found = tuple(_counts(text, want, at, budget) for budget in budgets)
+        found = tuple(_counts(text, want, at, budget, links) for budget in budgets)
         if at is None:
             made.append(Sighting(e.id, None, None, None, found, claimed, _nearest(dossier, e)))
         else:
-            needs = _needs(text, want, at)
+            needs = _needs(text, want, at, links)
             made.append(Sighting(e.id, at + 1, text.tokens_before(at), needs, found, claimed, None))
     return made
 
 
-def _counts(text: Rendering, want: str, at: int | None, budget: int) -> bool:
+def _counts(text: Rendering, want: str, at: int | None, budget: int, links: bool) -> bool:
     """Whether the grader counts a gold turn at a budget: its own rule, on the same cut."""
     whole, rest = text.head(budget)
     if at is not None and at < whole:
         return True
-    return bool(rest) and first_blocks(Dossier(passages=(Passage(text=rest),)), [want])[0] is not None
+    return bool(rest) and first_blocks(Dossier(passages=(Passage(text=rest),)), [want], links=links)[0] is not None
 
 
-def _needs(text: Rendering, want: str, at: int) -> int:
+def _needs(text: Rendering, want: str, at: int, links: bool) -> int:
     """The smallest budget at which the turn in block ``at`` counts."""
     low, high = text.tokens_before(at), text.tokens_before(at + 1)
     while low < high:
         middle = (low + high) // 2
-        if _counts(text, want, at, middle):
+        if _counts(text, want, at, middle, links):
             high = middle
         else:
             low = middle + 1

@@ -52,7 +52,10 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
     budgets = [int(b) for b in sequence(identity.get("budgets"))]
     tokens = str(identity.get("tokens"))
     hints = [oracle] if oracle else []
-    return explain_task(tasks[task], cells, tokens, budgets, headline=_headline_budget(folder, budgets), hints=hints)
+    links = any(mapping(judge).get("links") == "words" for judge in mapping(identity.get("judges")).values())
+    return explain_task(
+        tasks[task], cells, tokens, budgets, headline=_headline_budget(folder, budgets), hints=hints, links=links
+    )
 
 
 def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:

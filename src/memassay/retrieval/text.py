@@ -41,7 +41,16 @@ _SUFFIXES = ("ing", "ed", "es", "s")
 # Scripts written without spaces: Han, kana, and their compatibility and extension blocks.
 _UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]+|(?:(?![{_UNSPACED}])[^\W_])+(?:'(?:(?![{_UNSPACED}])[^\W_])+)*")
-_STARTS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+# The same words, five times as fast, where no character is unspaced.
+_SPACED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+# ASCII alone needs no expression at all: whatever is no letter, no digit and no apostrophe is a blank.
+_ASCII = "".join(c.lower() if c.isalnum() or c == "'" else " " for c in map(chr, range(128)))
+_ASCII_TABLE = _ASCII.encode("ascii") + bytes(128)
+_OUTER_APOSTROPHE = re.compile(r"(?<![a-z0-9])'|'(?![a-z0-9])")
+
+# Terms that an analyzer remembers: some 10 MB, all words of most collections.
+_REMEMBERED = 100_000
 
 
 def words(text: str) -> list[str]:
@@ -50,10 +59,15 @@ def words(text: str) -> list[str]:
     A run of Chinese or Japanese characters has no spaces to split at and becomes its overlapping pairs of characters
     (a single character stays one word), which is what search engines do without a dictionary.
     """
+    if text.isascii():
+        plain = text.encode("ascii").translate(_ASCII_TABLE).decode("ascii")
+        return (_OUTER_APOSTROPHE.sub(" ", plain) if "'" in plain else plain).split()
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    if not _IS_UNSPACED.search(folded):
+        return _SPACED_WORD.findall(folded)
     found: list[str] = []
     for word in _WORD.findall(folded):
-        if len(word) > 1 and _STARTS_UNSPACED.match(word):
+        if len(word) > 1 and _IS_UNSPACED.match(word):
             found.extend(word[i : i + 2] for i in range(len(word) - 1))
         else:
             found.append(word)
@@ -77,23 +91,39 @@ class Analyzer:
     """
 
     def __init__(self, stemmer: Stemming = "english", stop_words: StopWords = "questions") -> None:
-        self._stemmer = stemmer
-        self._stop = _STOP[stop_words]
-        self._local = threading.local()
+        self._known = _Known(stemmer, _STOP[stop_words])
 
     def terms(self, text: str) -> list[str]:
         """The terms of ``text`` in order, with repetitions."""
-        kept = [word for word in words(text) if word not in self._stop]
+        known = self._known
+        return [term for word in words(text) if (term := known[word]) is not None]
+
+
+class _Known(dict[str, str | None]):
+    """From a word to its term, None for a stop word; worked out when a word is first met."""
+
+    def __init__(self, stemmer: Stemming, stop: frozenset[str]) -> None:
+        super().__init__()
+        self._stemmer, self._stop = stemmer, stop
+        self._local = threading.local()
+
+    def __missing__(self, word: str) -> str | None:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        term = self[word] = None if word in self._stop else self._stem(word)
+        return term
+
+    def _stem(self, word: str) -> str:
         if self._stemmer == "suffix":
-            return [strip_suffix(word) for word in kept]
+            return strip_suffix(word)
         if self._stemmer == "english":
-            stemmed: list[str] = self._snowball().stemWords(kept)
+            stemmed: str = self._snowball().stemWord(word)
             return stemmed
-        return kept
+        return word
 
     def _snowball(self) -> Stemmer.Stemmer:
-        # PyStemmer's documentation: a stemmer keeps a cache and must not be shared between threads.
+        # PyStemmer's documentation: a stemmer must not be shared between threads. Its own cache would be a second one.
         stemmer = getattr(self._local, "stemmer", None)
         if stemmer is None:
-            stemmer = self._local.stemmer = Stemmer.Stemmer("english")
+            stemmer = self._local.stemmer = Stemmer.Stemmer("english", 0)
         return stemmer

@@ -134,7 +134,7 @@ class Stores:
             limit = self.plan.experiment.limits.build_seconds
             corpus = self.plan.corpora[scope]
             try:
-                context = BuildContext(seed=spec.seed + build, limit_seconds=limit)
+                context = BuildContext(seed=spec.seed + build, limit_seconds=limit, cache=self.folder / ".cache")
                 facts = await call(self._memories[arm.name].build, corpus, working / "store", context, seconds=limit)
             except BaseException as error:
                 shutil.rmtree(working, ignore_errors=True)

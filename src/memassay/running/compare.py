@@ -27,7 +27,7 @@ from memassay.running.summarise import headline
 from memassay.runs.folder import RunFolder
 from memassay.runs.guard import differences
 from memassay.runs.lines import write_whole
-from memassay.stats import paired_difference, regression_gate
+from memassay.stats import DEFAULT_DESIGN, DESIGNS, Clusters, regression_gate
 
 FORMAT = 1
 MUST_EQUAL = ("suite", "stage", "suite_settings", "tokens", "categories", "conversations", "limit", "judge", "tasks")
@@ -55,12 +55,13 @@ GATES: dict[str, Gate] = {"no-worse": Gate()}
 
 @dataclass(frozen=True)
 class Scored:
-    """One side of a comparison: what must be equal, the tasks if known, and scores per arm and metric."""
+    """One side of a comparison: what must be equal, the tasks if known, scores per arm and metric, and the design."""
 
     name: str
     basis: Mapping[str, Any]
     tasks: Sequence[Task] | None
     scores: Mapping[str, Mapping[str, Vector]]
+    design: str = DEFAULT_DESIGN
 
 
 def gate_of(name: str) -> Gate:
@@ -98,7 +99,7 @@ def scored_run(path: Path) -> Scored:
         arm: {metric: np.where(found.missing, np.nan, vector) for metric, vector in found.values.get(arm, {}).items()}
         for arm in arms
     }
-    return Scored(name=path.name, basis=_basis(plan, tasks), tasks=tasks, scores=scores)
+    return Scored(path.name, _basis(plan, tasks), tasks, scores, plan.design.name)
 
 
 def _basis(plan: Plan, tasks: Sequence[Task]) -> dict[str, Any]:
@@ -221,14 +222,16 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
     keep = where & ~np.isnan(a).all(axis=1) & ~np.isnan(b).all(axis=1) & ~lost.any(axis=1)
     generator = np.random.Generator(np.random.PCG64(int(digest_text("compare")[:15], 16)))
     rows = []
-    chosen = [c for c, k in zip(clusters, keep, strict=True) if k]
+    chosen = Clusters.of([c for c, k in zip(clusters, keep, strict=True) if k])
+    two_arms = DESIGNS[new.design].two_arms
     for position, metric in enumerate(metrics):
-        result = paired_difference(a[keep, position], b[keep, position], chosen, rng=generator)
+        result = two_arms(a[keep, position], b[keep, position], chosen, generator)
         rows.append(
             {
                 "metric": metric,
                 "diff": result.diff.model_dump(mode="json"),
                 "p": result.p,
+                "test": result.test,
                 "wins": result.wins,
                 "losses": result.losses,
                 "ties": result.ties,
@@ -239,7 +242,7 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
         "old": {"run": old.name, "arm": second},
         "split": split,
         "n": int(keep.sum()),
-        "clusters": len(set(chosen)),
+        "clusters": chosen.count,
         "lost_tasks": int(lost.any(axis=1).sum()),
         "comparisons": rows,
         "gate": None,

@@ -1,4 +1,4 @@
-"""Arms against arms: paired, clustered, adjusted for how many there are."""
+"""Arms against arms: paired, by the rules of the suite's design, adjusted for how many there are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from memassay.core.digest import digest_text
 from memassay.running.plan import Plan
 from memassay.running.scores import Scores
-from memassay.stats import max_t, paired_difference, verdict
+from memassay.stats import max_t, verdict
 
 
 def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], headline: str) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                 generator = np.random.Generator(np.random.PCG64(int(digest_text(f"flips/{split}")[:15], 16)))
                 first = scores.values.get(a, {}).get(metric.name, np.full(len(scores.tasks), np.nan))
                 second = scores.values.get(b, {}).get(metric.name, np.full(len(scores.tasks), np.nan))
-                result = paired_difference(first[keep], second[keep], scores.clusters(keep), rng=generator)
+                result = plan.design.two_arms(first[keep], second[keep], scores.clusters(keep), generator)
                 named = primary is not None and (primary.a, primary.b, primary.metric, primary.split) == (
                     a,
                     b,
@@ -61,6 +61,7 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                         "diff": result.diff.model_dump(mode="json"),
                         "mean_over_clusters": result.mean_over_clusters,
                         "p": result.p,
+                        "test": result.test,
                         "p_adjusted": None,
                         "verdict": word.word,
                         "reason": word.reason,

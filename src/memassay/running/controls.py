@@ -37,6 +37,7 @@ def expectations(
     budgets: Sequence[int],
     seed: int,
     controls: bool,
+    family: str = "all",
 ) -> dict[str, Any]:
     """What the controls must show, fixed before the first cell: ``{"ceilings": per key, "chance": bands}``.
 
@@ -48,18 +49,24 @@ def expectations(
         budgets: in tokens.
         seed: of the random control.
         controls: whether the run has controls; without, there are no bands.
+        family: what the suite calls "every piece of gold" (``both`` where it is a pair).
     """
     graded = [t for t in tasks if original(t).evidence]
     return {
-        "ceilings": {key: ceilings(graded, corpora, tokens, budgets, key) for key in keys},
-        "chance": {m: asdict(b) for m, b in chance_bands(graded, corpora, tokens, budgets, seed).items()}
+        "ceilings": {key: ceilings(graded, corpora, tokens, budgets, key, family) for key in keys},
+        "chance": {m: asdict(b) for m, b in chance_bands(graded, corpora, tokens, budgets, seed, family).items()}
         if controls
         else {},
     }
 
 
 def chance_bands(
-    tasks: Sequence[Task], corpora: Mapping[str, Corpus], tokens: str, budgets: Sequence[int], seed: int
+    tasks: Sequence[Task],
+    corpora: Mapping[str, Corpus],
+    tokens: str,
+    budgets: Sequence[int],
+    seed: int,
+    family: str = "all",
 ) -> dict[str, Band]:
     """Where ``all@B`` of a random order of all units falls: the band of 200 draws per budget.
 
@@ -102,11 +109,18 @@ def chance_bands(
     if not needs:
         return {}
     table = np.stack(needs)
-    return {f"all@{budget}": draw_band((table <= budget * counter.marks_per_token).mean(axis=0)) for budget in budgets}
+    return {
+        f"{family}@{budget}": draw_band((table <= budget * counter.marks_per_token).mean(axis=0)) for budget in budgets
+    }
 
 
 def ceilings(
-    tasks: Sequence[Task], corpora: Mapping[str, Corpus], tokens: str, budgets: Sequence[int], key: str = "original"
+    tasks: Sequence[Task],
+    corpora: Mapping[str, Corpus],
+    tokens: str,
+    budgets: Sequence[int],
+    key: str = "original",
+    family: str = "all",
 ) -> dict[str, float]:
     """The share of questions whose gold fits each budget, counted on the whole rendered text at once.
 
@@ -127,7 +141,7 @@ def ceilings(
         for budget in budgets:
             cut = counter.cut("".join(blocks), budget * counter.marks_per_token)
             fits[budget] += all(_in_blocks(want, blocks, len(cut)) for want in wanted)
-    return {f"all@{budget}": count / n for budget, count in fits.items()} if n else {}
+    return {f"{family}@{budget}": count / n for budget, count in fits.items()} if n else {}
 
 
 def _in_blocks(want: str, blocks: Sequence[str], length: int) -> bool:

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from memassay.core import registry
 from memassay.core.errors import UsageError, suggestion
-from memassay.core.registry import is_file
 from memassay.core.tokens import DEFAULT_TOKENS
 
 BUDGETS = (1000, 2000, 4000, 8000, 12000)
@@ -103,13 +103,13 @@ def read_experiment(path: Path) -> dict[str, Any]:
 
 
 def experiment_of(tables: Mapping[str, Any]) -> Experiment:
-    """Check the tables and freeze them.
+    """Check the tables and freeze them; what they leave out is the suite's default, else the one here.
 
     Raises:
         UsageError: an unknown key (with "did you mean") or a wrong value, named by its dotted place.
     """
     try:
-        experiment = Experiment.model_validate(dict(tables))
+        experiment = Experiment.model_validate({**_defaults(tables.get("suite")), **tables})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -125,6 +125,13 @@ def experiment_of(tables: Mapping[str, Any]) -> Experiment:
     if not experiment.budgets:
         raise UsageError("Experiment, budgets: name at least one budget in tokens.")
     return experiment
+
+
+def _defaults(suite: Any) -> Mapping[str, Any]:
+    """What a suite declares in its attribute ``defaults``, such as ``{"ks": (2, 5)}``; nothing for an unknown name."""
+    if not isinstance(suite, str) or suite not in registry.suites.names():
+        return {}
+    return getattr(registry.suites.get(suite), "defaults", {})
 
 
 def _fields(place: Sequence[Any]) -> list[str]:
@@ -145,7 +152,7 @@ def memory_entries(names: str) -> dict[str, dict[str, Any]]:
             raise UsageError("--memory has an empty name; write --memory files,lexical.")
         alias, equals, use = item.partition("=")
         name, use = (alias, use) if equals else (item, item)
-        if not equals and is_file(item):
+        if not equals and registry.is_file(item):
             name = item.rpartition(":")[2]
         if name in entries:
             raise UsageError(f"--memory names {name!r} twice; give the second a name of its own: {name}-2={use}.")

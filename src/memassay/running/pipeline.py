@@ -133,7 +133,10 @@ def enter(plan: Plan, place: Place) -> RunFolder:
         tasks = [t for t in plan.tasks if t.category != MARKER]
         keys = list(dict.fromkeys(str(j.config.get("key", "original")) for j in plan.judges))
         chosen = plan.experiment
-        run.expect(expectations(tasks, plan.corpora, keys, chosen.tokens, chosen.budgets, chosen.seed, chosen.controls))
+        family = plan.metrics[0].name.partition("@")[0]
+        run.expect(
+            expectations(tasks, plan.corpora, keys, chosen.tokens, chosen.budgets, chosen.seed, chosen.controls, family)
+        )
     return run
 
 

@@ -18,6 +18,7 @@ from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
 from memassay.core.views import CONTROLS
 from memassay.running.experiment import Experiment
 from memassay.running.markers import MARKER, marker_corpora, marker_tasks
+from memassay.stats import DEFAULT_DESIGN, DESIGNS, Design
 
 CONTROL_MEMORY = "none"
 NO_AGENT = "none"
@@ -47,6 +48,11 @@ class Plan:
     sources: Mapping[str, Source]
     all_tasks: int
     identity: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def design(self) -> Design:
+        """The statistical rules that the suite's questions take."""
+        return design_of(self.suite)
 
     @property
     def contenders(self) -> tuple[Arm, ...]:
@@ -89,7 +95,20 @@ def load_suite(experiment: Experiment) -> Suite:
     """
     factory = registry.suites.get(experiment.suite)
     suite: Suite = factory(**bind_options(factory, experiment.options, f"suite {experiment.suite!r}"))
+    design_of(suite)
     return suite
+
+
+def design_of(suite: Suite) -> Design:
+    """The statistical rules of a suite, by its attribute ``design``.
+
+    Raises:
+        UsageError: there are no such rules.
+    """
+    name = getattr(suite, "design", DEFAULT_DESIGN)
+    if name not in DESIGNS:
+        raise UsageError(f"Suite {suite.name!r} declares an unknown design {name!r}.{suggestion(str(name), DESIGNS)}")
+    return DESIGNS[name]
 
 
 def make_plan(experiment: Experiment) -> Plan:
@@ -221,6 +240,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "suite": experiment.suite,
         "stage": experiment.stage,
         "suite_settings": dict(plan.suite.identity()),
+        "design": plan.design.name,
         "tokens": experiment.tokens,
         "budgets": list(experiment.budgets),
         "ks": list(experiment.ks),

@@ -11,13 +11,14 @@ import numpy as np
 from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
 from memassay.running.controls import check_controls
+from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
 from memassay.running.markers import MARKER
 from memassay.running.plan import Plan
 from memassay.running.publishable import publishable
 from memassay.running.scores import Mask, Outcomes, Scores, collect, outcomes
 from memassay.runs.folder import Counted, Key, RunFolder, key_of
 from memassay.runs.ledger import log_test_read
-from memassay.stats import Band, Clusters, cluster_mean, question_mean
+from memassay.stats import Band, Clusters, Design, cluster_mean
 from memassay.version import __version__
 
 SCHEMA = 1
@@ -169,17 +170,26 @@ def _arm(
         "reason": reason,
         "data": plan.suite.data,
         "model": "none",
-        **_block(scores, name, metrics, everything, reason),
+        **_block(plan.design, scores, name, metrics, everything, reason),
         "cluster_means": {m: _cluster_mean(scores, name, m) for m in metrics},
-        "cited": _block(scores, name, cited, everything, reason)["metrics"],
-        "splits": {s: _block(scores, name, metrics, scores.where(split=s), reason) for s in splits},
-        "categories": {c: _flat(_block(scores, name, metrics, scores.where(category=c), reason)) for c in categories},
+        "cited": _block(plan.design, scores, name, cited, everything, reason)["metrics"],
+        "splits": {s: _block(plan.design, scores, name, metrics, scores.where(split=s), reason) for s in splits},
+        "categories": {
+            c: _flat(_block(plan.design, scores, name, metrics, scores.where(category=c), reason)) for c in categories
+        },
         "failures": {kind: kinds.get(kind, 0) for kind in KINDS},
         "secondary": {
-            "answered_only": _block(scores, name, metrics, answered, reason),
-            "keys": {key: _block(s, name, metrics, everything, reason) for key, s in keys.items()},
+            "answered_only": _block(plan.design, scores, name, metrics, answered, reason),
+            "keys": {key: _block(plan.design, s, name, metrics, everything, reason) for key, s in keys.items()},
             "sensitivity": {
-                title: _block(scores, name, metrics, np.array([t.id not in out for t in tasks], dtype=np.bool_), reason)
+                title: _block(
+                    plan.design,
+                    scores,
+                    name,
+                    metrics,
+                    np.array([t.id not in out for t in tasks], dtype=np.bool_),
+                    reason,
+                )
                 for title, out in sensitivities.items()
                 if any(t.id in out for t in tasks)
             },
@@ -188,7 +198,9 @@ def _arm(
     }
 
 
-def _block(scores: Scores, arm: str, metrics: Sequence[str], where: Mask, reason: str | None) -> dict[str, Any]:
+def _block(
+    design: Design, scores: Scores, arm: str, metrics: Sequence[str], where: Mask, reason: str | None
+) -> dict[str, Any]:
     """``{"n", "metrics"}`` of an arm over some tasks."""
     found: dict[str, Any] = {}
     most = 0
@@ -202,7 +214,7 @@ def _block(scores: Scores, arm: str, metrics: Sequence[str], where: Mask, reason
         mask = keep.tobytes()
         if mask not in groups:
             groups[mask] = scores.clusters(keep)
-        found[metric] = question_mean(values, groups[mask]).model_dump(mode="json")
+        found[metric] = design.one_arm(values, groups[mask]).model_dump(mode="json")
         most = max(most, len(values))
     return {"n": most, "metrics": found}
 
@@ -247,7 +259,8 @@ def _marker_scores(run: RunFolder, plan: Plan, unavailable: Mapping[str, str]) -
     judgements = {
         key_of(v.subjects[0]): v for v in run.each_judgement(plan.judges[0].id) if v.subjects[0].task in wanted
     }
-    metric = f"all@{max(plan.experiment.budgets)}"
+    family = plan.metrics[0].name.partition("@")[0]
+    metric = f"{family}@{max(plan.experiment.budgets)}"
     return {
         arm.name: [
             (found.scores.get(metric) if (found := judgements.get((task, arm.name, 0, 0))) else None)
@@ -271,7 +284,13 @@ def _notes(plan: Plan, summary: Mapping[str, Any], scores: Scores) -> list[str]:
     if clusters == 1:
         notes.append("One cluster: every number holds given this conversation (or store) only.")
     elif clusters <= 5:
-        notes.append(f"{clusters} clusters: the sign-flip test can never reach p = .05, so no comparison is decidable.")
+        test = plan.design.test
+        notes.append(f"{clusters} clusters: {test} can never reach p = .05, so no comparison is decidable.")
+    if plan.design.scope:
+        notes.append(plan.design.scope)
     if plan.experiment.primary is None:
         notes.append("No primary comparison was named before the run: intervals are shown, verdict words are not.")
+    power = primary_power(plan)
+    if power is not None and power < WANTED_POWER:
+        notes.append(f"The primary is {primary_in_words(power)}.")
     return notes

@@ -6,12 +6,15 @@ row                                        function
 locomo: one arm                            ``question_mean``, with ``cluster_mean`` printed beside it
 locomo: two arms                           ``paired_difference``, then ``verdict`` for the primary pair
 locomo: >= 3 arms, budgets, categories     ``max_t`` (``holm`` for comparison only)
+hotpotqa: one arm, two arms                ``question_share`` (Wilson), ``paired_shares`` (``tango``, ``mcnemar_exact``)
 any: regression gate                       ``regression_gate``
 controls                                   ``draw_band``, ``check_oracle``, ``check_empty``, ``check_random``,
                                            ``check_shuffled_gold``
-power before spending                      ``pilot``, ``detectable_difference``, ``power_of``, ``verdict_power``
+power before spending                      ``pilot``, ``detectable_difference``, ``power_of``, ``verdict_power``,
+                                           ``mcnemar_detectable``, ``mcnemar_power``
 unit: repeated measures of a task          ``average_within``, ``rerun_noise``
 shares                                     ``clopper_pearson``, ``wilson``, ``korn_graubard``
+which row a suite takes                    ``DESIGNS``, by the suite's attribute ``design``
 =========================================  =====================================================================
 
 Functions are pure and take numpy arrays; labels that serve many calls are factorised once with ``Clusters.of``. Random
@@ -30,20 +33,38 @@ from memassay.stats.bands import (
 )
 from memassay.stats.clustered import cluster_mean, question_mean
 from memassay.stats.clusters import Clusters
+from memassay.stats.designs import DEFAULT_DESIGN, DESIGNS, Design
+from memassay.stats.discordant import McNemar, mcnemar_exact, tango
 from memassay.stats.families import holm, max_t
 from memassay.stats.gate import GateResult, Leg, regression_gate
-from memassay.stats.paired import McNemar, Paired, paired_difference
-from memassay.stats.power import DEFAULT_PILOT, Pilot, Power, detectable_difference, pilot, power_of, verdict_power
+from memassay.stats.independent import paired_shares, question_share
+from memassay.stats.paired import Paired, paired_difference
+from memassay.stats.power import (
+    DEFAULT_PILOT,
+    MATERIAL,
+    Pilot,
+    Power,
+    detectable_difference,
+    mcnemar_detectable,
+    mcnemar_power,
+    pilot,
+    power_of,
+    verdict_power,
+)
 from memassay.stats.proportion import clopper_pearson, korn_graubard, wilson
 from memassay.stats.repeats import RerunNoise, average_within, rerun_noise
 from memassay.stats.verdicts import Verdict, verdict
 
 __all__ = [
+    "DEFAULT_DESIGN",
     "DEFAULT_PILOT",
+    "DESIGNS",
+    "MATERIAL",
     "SHUFFLED_ALLOWANCE",
     "Band",
     "Clusters",
     "ControlCheck",
+    "Design",
     "GateResult",
     "Leg",
     "McNemar",
@@ -64,12 +85,18 @@ __all__ = [
     "holm",
     "korn_graubard",
     "max_t",
+    "mcnemar_detectable",
+    "mcnemar_exact",
+    "mcnemar_power",
     "paired_difference",
+    "paired_shares",
     "pilot",
     "power_of",
     "question_mean",
+    "question_share",
     "regression_gate",
     "rerun_noise",
+    "tango",
     "verdict",
     "verdict_power",
     "wilson",

@@ -70,6 +70,20 @@ class Clusters:
         """Shape (G,): the number of questions of each cluster, as floats; every one is at least 1."""
         return np.bincount(self.codes, minlength=self.count).astype(np.float64)
 
+    @property
+    def effective(self) -> float:
+        """n^2 / sum n_g^2: how many independent questions these are worth if those of one cluster are all alike.
+
+        n divided by the design effect at an intra-cluster correlation of 1 (Kish, Survey Sampling, 1965); at most G.
+        0 without questions.
+        """
+        return self.n**2 / float(self.sizes @ self.sizes) if self.n else 0.0
+
+    @property
+    def mostly_joined(self) -> bool:
+        """Whether joining could cost more than half of the questions: then clusters were sampled, not questions."""
+        return 2 * self.effective < self.n
+
     def sums(self, values: FloatArray) -> FloatArray:
         """Shape (G,): the sum of ``values`` (shape (n,)) within each cluster."""
         return cast(FloatArray, np.bincount(self.codes, weights=values, minlength=self.count))
@@ -119,3 +133,8 @@ def scores(values: npt.ArrayLike, clusters: Clusters, name: str = "values", *, u
             raise ValueError(f"{name}: scores span [{low:g}, {high:g}]; they must lie in [0, 1].")
         array = np.clip(array, 0.0, 1.0)
     return array
+
+
+def binary(values: FloatArray) -> bool:
+    """Whether every score is 0 or 1."""
+    return bool(((values == 0) | (values == 1)).all())

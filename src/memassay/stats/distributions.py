@@ -8,6 +8,10 @@ use: a command that prints help never pays for it. Quantiles are cached because 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
 
 
 @lru_cache(maxsize=4096)
@@ -39,6 +43,15 @@ def binomial_cdf(k: int, n: int, p: float) -> float:
     from scipy.special import bdtr
 
     return float(bdtr(k, n, p))
+
+
+def fair_coins(n: int) -> npt.NDArray[np.float64]:
+    """Shape (n + 1,): the probabilities of 0 to ``n`` heads of ``n`` fair coins."""
+    from scipy.special import gammaln
+
+    heads = np.arange(n + 1)
+    log_ways = gammaln(n + 1) - gammaln(heads + 1) - gammaln(n - heads + 1)
+    return cast("npt.NDArray[np.float64]", np.exp(log_ways - n * np.log(2)))
 
 
 def noncentral_t_cdf(t: float, df: float, noncentrality: float) -> float:

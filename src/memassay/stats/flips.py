@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from memassay.stats.clusters import FloatArray
+from memassay.stats.distributions import fair_coins
 
 ENUMERATED_CLUSTERS = 16  # 65,536 patterns take about 2 ms
 DRAWS = 9_999  # p = (1 + b) / (1 + 9,999): a Monte Carlo error of .002 at p = .05
@@ -75,6 +76,26 @@ class Flips:
         if self.exact:
             return hits / (self.count / 2)
         return (1 + hits) / (1 + self.count)
+
+
+def whole_number_flip(sums: FloatArray) -> float:
+    """Two-sided sign-flip p of cluster sums that are whole numbers, over all 2^G patterns for any G.
+
+    The flipped total of k clusters of the same size m is m (2 x heads - k) of k fair coins; different sizes are
+    convolved. Where every sum is -1, 0 or 1 this is McNemar's exact test.
+
+    Args:
+        sums: shape (G,), whole numbers: differences of right answers between two arms.
+    """
+    sizes, counts = np.unique(np.abs(sums[sums != 0]).round().astype(np.int64), return_counts=True)
+    chances = np.ones(1)
+    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
+        heads = np.zeros(size * count + 1)
+        heads[::size] = fair_coins(count)
+        chances = np.convolve(chances, heads)
+    top = len(chances) - 1
+    totals = 2 * np.arange(top + 1) - top
+    return min(1.0, float(chances[np.abs(totals) >= abs(round(float(sums.sum())))].sum()))
 
 
 @lru_cache(maxsize=32)

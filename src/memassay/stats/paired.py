@@ -10,24 +10,10 @@ import numpy.typing as npt
 
 from memassay.core.types import Estimate
 from memassay.stats.clustered import NO_QUESTION, ONE_CLUSTER, cluster_se
-from memassay.stats.clusters import ClusterLabels, Clusters, FloatArray, scores
-from memassay.stats.distributions import binomial_cdf, t_quantile, two_sided_z
+from memassay.stats.clusters import ClusterLabels, Clusters, FloatArray, binary, scores
+from memassay.stats.discordant import McNemar, mcnemar_exact
+from memassay.stats.distributions import t_quantile, two_sided_z
 from memassay.stats.flips import DRAWS, Flips
-
-
-@dataclass(frozen=True)
-class McNemar:
-    """Exact McNemar test of two arms with 0/1 scores; descriptive only, it takes questions for independent.
-
-    Attributes:
-        b: questions that only the first arm got right.
-        c: questions that only the second arm got right.
-        p: two-sided exact binomial p of b against c; 1 where b = c.
-    """
-
-    b: int
-    c: int
-    p: float
 
 
 @dataclass(frozen=True)
@@ -35,17 +21,18 @@ class Paired:
     """A paired comparison of arm a with arm b; positive differences favour a.
 
     Attributes:
-        diff: mean over questions of a - b, with the wider of the cluster and the question-level interval.
+        diff: mean over questions of a - b; its method names the rule of the interval.
         mean_over_clusters: mean over clusters of the cluster means of a - b; None without questions.
-        p: two-sided sign-flip p over cluster sums; None with fewer than two clusters.
-        sign_flips: patterns enumerated (2^G) or drawn; 0 where there was no test.
-        exact: whether all patterns were enumerated.
-        decidable: whether this many clusters can reach p <= 1 - level at all.
+        p: two-sided p of ``test``; None with fewer than two clusters.
+        sign_flips: patterns enumerated (2^G) or drawn; 0 where there was no test or its distribution is known.
+        exact: whether p counts every pattern.
+        decidable: whether this many clusters (or discordant ones) can reach p <= 1 - level at all.
         reason: why not, else None.
-        mcnemar: descriptive; None where a score is neither 0 nor 1.
+        mcnemar: None where a score is neither 0 nor 1; descriptive unless it is the ``test``.
         wins: questions where a scored higher; losses: lower; ties: the same.
         sd: standard deviation of the differences over questions (for power); None below two questions.
         se: cluster standard error of the mean difference; None with fewer than two clusters.
+        test: what made p: ``sign-flip``, ``exact McNemar`` or ``exact sign-flip``.
     """
 
     diff: Estimate
@@ -61,6 +48,7 @@ class Paired:
     ties: int
     sd: float | None
     se: float | None
+    test: str = "sign-flip"
 
 
 @dataclass(frozen=True)
@@ -128,7 +116,8 @@ def paired_difference(
     sums = groups.sums(d)
     wins, losses = int(np.count_nonzero(d > 0)), int(np.count_nonzero(d < 0))
     mean_over_clusters = float((sums / groups.sizes).mean())
-    mcnemar = _mcnemar(wins, losses) if _binary(first) and _binary(second) else None
+    right_or_wrong = binary(first) and binary(second)
+    mcnemar = McNemar(wins, losses, mcnemar_exact(wins, losses)) if right_or_wrong else None
     if count < 2:
         alone = Estimate(value=mean, level=level, n=n, clusters=count, method="given one cluster", reason=ONE_CLUSTER)
         sd = float(d.std(ddof=1)) if n > 1 else None
@@ -208,11 +197,3 @@ def _undecidable(flips: Flips, level: float) -> str:
         f"{flips.clusters} clusters give no p below {flips.smallest_p:.3f}, "
         f"so a difference at {1 - level:.2g} cannot be shown with them"
     )
-
-
-def _binary(values: FloatArray) -> bool:
-    return bool(((values == 0) | (values == 1)).all())
-
-
-def _mcnemar(b: int, c: int) -> McNemar:
-    return McNemar(b, c, 1.0 if b == c else min(1.0, 2 * binomial_cdf(min(b, c), b + c, 0.5)))

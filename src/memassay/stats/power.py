@@ -28,6 +28,10 @@ class Pilot:
     source: str
 
 
+# A difference that nobody may call small: the contract's material loss (row "association: correctness"). A primary that
+# would miss it in more than 20 % of runs is exploratory.
+MATERIAL = 0.10
+
 # Measured on LOCOMO, ten conversations, 1,536 questions of categories 1-4, all@B of BM25 over 5-turn windows minus BM25
 # over turns: sd .42, .37, .35 and icc .012, 0, 0 at B = 1k, 4k, 8k tokens (characters / 4). Between judged full-context
 # runs of one published audit: sd .35 to .46, icc .001 to .002. The default is the middle of the sds and near the mean
@@ -178,6 +182,74 @@ def verdict_power(
         hits += (np.abs(signs @ sums.T) >= np.abs(total) - 1e-9).sum(axis=0)
     found = (flips.share(hits) <= 1 - level + 1e-12) & (total / n > np.maximum(cluster, question))
     return float(found.mean())
+
+
+def mcnemar_power(
+    difference: float, sizes: npt.ArrayLike, *, pilot: Pilot = DEFAULT_PILOT, level: float = 0.95
+) -> float:
+    """The probability that McNemar's exact test finds a true difference of this size, with the right sign.
+
+    Summed over the binomial number of discordant questions, of which the share is sd^2 + difference^2: differences are
+    -1, 0 or 1 and their variance is that share minus difference^2. Joined questions count as fully alike, so that n is
+    ``Clusters.effective``; Tango's interval excludes 0 wherever this test rejects, so it is the power of a verdict.
+
+    Args:
+        difference: true difference in score units, in [0, 1].
+        sizes: shape (G,), planned questions per cluster.
+        pilot: standard deviation of the paired difference; the correlation plays no part.
+        level: two-sided confidence level.
+
+    Raises:
+        ValueError: no cluster, an empty one, or a difference outside [0, 1].
+    """
+    from scipy.special import bdtr, bdtrik
+
+    if not 0 <= difference <= 1:
+        raise ValueError(f"A difference of shares to be found lies in [0, 1], not {difference}.")
+    n = int(_effective(sizes))
+    share = min(1.0, max(pilot.sd**2 + difference**2, difference))
+    middle, reach = n * share, 9 * math.sqrt(n * share * (1 - share))  # what lies outside has a chance under 1e-16
+    discordant = np.arange(max(0, math.floor(middle - reach)), min(n, math.ceil(middle + reach)) + 1)
+    chance = np.diff(bdtr(discordant, n, share), prepend=0.0)
+    half = (1 - level) / 2
+    # The largest number of losses that is still significant: the quantile of a fair coin, rounded down with care.
+    losses = np.floor(np.nan_to_num(bdtrik(half, discordant, 0.5), nan=-1.0) + 1e-9)
+    losses -= bdtr(np.maximum(losses, 0), discordant, 0.5) > half + 1e-15
+    found = bdtr(np.maximum(losses, 0), discordant, (1 - difference / share) / 2)
+    return float((chance * np.where(losses >= 0, found, 0.0)).sum())
+
+
+def mcnemar_detectable(
+    sizes: npt.ArrayLike, *, pilot: Pilot = DEFAULT_PILOT, power: float = 0.8, level: float = 0.95
+) -> Power | None:
+    """The smallest true difference that McNemar's exact test finds with probability ``power``.
+
+    Args:
+        sizes: shape (G,), planned questions per cluster.
+        pilot: standard deviation of the paired difference.
+        power: wanted probability, in (0, 1).
+        level: two-sided confidence level.
+
+    Returns:
+        The difference, or None where too few questions are planned to find any.
+    """
+    n = _effective(sizes)
+    low, high = 0.0, 1.0
+    if mcnemar_power(high, sizes, pilot=pilot, level=level) < power:
+        return None
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mcnemar_power(middle, sizes, pilot=pilot, level=level) < power else (low, middle)
+    counts = np.asarray(sizes, dtype=np.float64)
+    total = float(counts.sum())
+    return Power(high, pilot.sd / math.sqrt(n), total / n, len(counts) - 1, power, level, pilot)
+
+
+def _effective(sizes: npt.ArrayLike) -> float:
+    counts = np.asarray(sizes, dtype=np.float64)
+    if counts.ndim != 1 or len(counts) < 1 or not (counts >= 1).all():
+        raise ValueError("Power needs the sizes of the clusters, each with at least one question.")
+    return float(counts.sum() ** 2 / (counts**2).sum())
 
 
 def _standard_error(sizes: npt.ArrayLike, pilot: Pilot) -> tuple[float, float, int]:

@@ -21,7 +21,7 @@ class Verdict:
 def verdict(comparison: Paired, *, primary: bool, margin: float | None = None) -> Verdict:
     """The word that may be printed beside a comparison.
 
-    ``better`` and ``worse`` need both the sign-flip test and the interval; ``equivalent`` needs a margin fixed before
+    ``better`` and ``worse`` need both the test and the interval; ``equivalent`` needs a margin fixed before
     the run and the whole interval inside it. An interval that merely crosses 0 is ``no decision``.
 
     Args:
@@ -43,13 +43,13 @@ def verdict(comparison: Paired, *, primary: bool, margin: float | None = None) -
     crosses = diff.low <= 0 <= diff.high
     if comparison.decidable and comparison.p <= alpha + 1e-12 and not crosses:
         word: Word = "better" if diff.value > 0 else "worse"
-        return Verdict(word, f"sign-flip p = {comparison.p:.2g} and the interval excludes 0")
+        return Verdict(word, f"{comparison.test} p = {comparison.p:.2g} and the interval excludes 0")
     if margin is not None and -margin < diff.low and diff.high < margin:
         return Verdict("equivalent", f"the whole interval lies within the margin of {margin:g}")
     if not comparison.decidable:
         return Verdict("no decision", comparison.reason or "too few clusters")
     if comparison.p <= alpha:
-        return Verdict("no decision", f"sign-flip p = {comparison.p:.2g}, but the interval contains 0")
+        return Verdict("no decision", f"{comparison.test} p = {comparison.p:.2g}, but the interval contains 0")
     if not crosses:
-        return Verdict("no decision", f"the interval excludes 0, but sign-flip p = {comparison.p:.2g}")
-    return Verdict("no decision", f"sign-flip p = {comparison.p:.2g} and the interval contains 0")
+        return Verdict("no decision", f"the interval excludes 0, but {comparison.test} p = {comparison.p:.2g}")
+    return Verdict("no decision", f"{comparison.test} p = {comparison.p:.2g} and the interval contains 0")

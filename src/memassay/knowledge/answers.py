@@ -1,0 +1,243 @@
+"""What the tools do, one method each, on an open store: the same answers for an agent and for the command line."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from memassay.core.tokens import tokenizer
+from memassay.knowledge import arguments as given
+from memassay.knowledge import packing, views
+from memassay.knowledge import query as queries
+from memassay.knowledge.arguments import Selecting
+from memassay.knowledge.edits import Change
+from memassay.knowledge.fields import Fields, Item
+from memassay.knowledge.listing import Limits, Listing, Overflow, as_json
+from memassay.knowledge.mentions import Mentioned
+from memassay.knowledge.packing import Packed, Packing
+from memassay.knowledge.pages import Page, parse
+from memassay.knowledge.ranking import Weights, rank
+from memassay.knowledge.selection import Selector
+from memassay.knowledge.snapshot import Snapshot
+from memassay.knowledge.store import KnowledgeStore
+
+_DIGEST = 16
+_WEIGHTS = Weights()
+_NO_BUDGET = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool says: a JSON-ready value or a text, and a note on what is missing from it."""
+
+    value: Any
+    note: Item | None = None
+
+    def texts(self) -> list[str]:
+        """The blocks of text that a protocol sends."""
+        said = self.value if isinstance(self.value, str) else as_json(self.value)
+        return [said] if self.note is None else [said, as_json(self.note)]
+
+
+class Answers:
+    """The tools on one store. Threads may share it.
+
+    Args:
+        store: an open store.
+    """
+
+    def __init__(self, store: KnowledgeStore) -> None:
+        self._store = store
+        # The names of the pages of the latest snapshot that was searched.
+        self._mentioned: tuple[Snapshot, Mentioned] | None = None
+
+    def find(self, asked: given.Find) -> Reply:
+        """Pages as their fields."""
+        return _listed(
+            self._store.find(
+                lexical=asked.lexical,
+                fuzzy_query=asked.fuzzy,
+                selector=selector(asked),
+                refs_to=asked.refs_to,
+                refs_from=asked.refs_from,
+                sort=asked.sort,
+                limit=asked.limit,
+                fields=Fields(asked.project, asked.add_fields),
+                limits=self._limits(asked.max_tokens, asked.max_document_tokens),
+            )
+        )
+
+    def retrieve(self, asked: given.Retrieve) -> Reply:
+        """Whole pages."""
+        library = self._store.library
+        chosen = selector(asked)
+        seeds = list(asked.keys)
+        if chosen != Selector():
+            allowed = set(chosen.keys(library))
+            seeds = [key for key in seeds if key in allowed]
+        if not asked.keys or asked.search is not None or asked.fuzzy is not None:
+            seeds += views.seeds(
+                library, chosen.keys(library), lexical=asked.search, fuzzy_query=asked.fuzzy, rank=self._store.ranked
+            )
+        return _listed(
+            self._store.retrieve(
+                seeds[: asked.limit] if asked.limit else seeds,
+                expansion=views.Expansion.read(asked.expand),
+                order=asked.order,
+                backlinks=asked.backlinks,
+                children=asked.children,
+                exclude=asked.exclude,
+                limits=self._limits(asked.max_tokens, asked.max_document_tokens, asked.max_documents, asked.overflow),
+            )
+        )
+
+    def search(self, asked: given.Search) -> Reply:
+        """Passages that answer a question, best first, within the budget as they are sent."""
+        packed, value, tokens = self._fitting(asked)
+        clipped = sum(piece.clipped or piece.part for piece in packed.pieces)
+        if not packed.left_out and not clipped:
+            return Reply(value)
+        note: Item = {
+            "truncated": bool(packed.left_out),
+            "emitted": len(value),
+            "matched": len(value) + len(packed.left_out),
+            "clipped": clipped,
+            "tokens": tokens,
+            "budget": asked.max_tokens,
+            "hint": "Raise max_tokens, or read whole pages with retrieve.",
+        }
+        return Reply(value, note)
+
+    def tree(self, asked: given.Tree) -> Reply:
+        """Which pages include which."""
+        chosen = selector(asked)
+        if chosen == Selector():
+            return Reply(self._store.tree(asked.keys or None, asked.depth))
+        allowed = chosen.keys(self._store.library)
+        return Reply(self._store.tree([key for key in asked.keys or allowed if key in set(allowed)], asked.depth))
+
+    def squash(self, asked: given.Squash) -> Reply:
+        """A page with what it includes."""
+        return Reply(self._store.squash(asked.key, asked.depth))
+
+    def stats(self, asked: given.Stats) -> Reply:
+        """Counts over all pages, or the figures of one."""
+        return Reply(self._store.stats(asked.key, similar=asked.similar or asked.key is not None))
+
+    def query(self, asked: given.Query) -> Reply:
+        """Find, count or change by a query."""
+        outcome = queries.run(
+            self._store.library,
+            asked.operation,
+            asked.document,
+            rank=self._store.ranked,
+            strict=asked.strict,
+            limits=self._limits(asked.max_tokens),
+        )
+        if asked.operation in ("find", "count"):
+            return Reply(outcome.result, outcome.note)
+        self._store.apply(outcome.changes, dry_run=asked.dry_run)
+        return Reply({"dry_run": True, **outcome.result} if asked.dry_run else changes(outcome.changes))
+
+    def create(self, asked: given.Create) -> Reply:
+        """Write a new page."""
+        return Reply(
+            {"key": asked.key, "created": self._store.create(asked.key, asked.content, if_exists=asked.if_exists)}
+        )
+
+    def update(self, asked: given.Update) -> Reply:
+        """Write a page anew."""
+        change = self._store.update(asked.key, asked.content)
+        titles = [parse(asked.key, text or "").name for text in (change.before, change.after)]
+        return Reply({"key": asked.key, "previous_title": titles[0], "new_title": titles[1]})
+
+    def delete(self, asked: given.Delete) -> Reply:
+        """Take a page away."""
+        return Reply(changes(self._store.delete(asked.key, dry_run=asked.dry_run)))
+
+    def rename(self, asked: given.Rename) -> Reply:
+        """Give a page another key."""
+        return Reply(changes(self._store.rename(asked.old_key, asked.new_key, dry_run=asked.dry_run)))
+
+    def _fitting(self, asked: given.Search) -> tuple[Packing, list[Item], int]:
+        """The most that fits once it is written as JSON: keys, places and quoting are paid out of the same budget."""
+        snapshot = self._store.snapshot
+        order = self._ranked(snapshot, asked.text, asked.limit)
+        candidates = [packing.of_passage(snapshot, passage) for passage in order]
+        counter = tokenizer(snapshot.tokens)
+        page = functools.cache(lambda key: parse(key, snapshot.stored(snapshot.find(key)).text))
+
+        def packed(budget: int) -> tuple[Packing, list[Item], int]:
+            found = packing.pack(snapshot, candidates, budget)
+            value = [_passage(page(piece.key), piece) for piece in found.pieces]
+            return found, value, -(-counter.marks(as_json(value)) // counter.marks_per_token)
+
+        most = asked.max_tokens or _NO_BUDGET
+        best = packed(most)
+        if best[2] <= most:
+            return best
+        low, high = 0, most
+        best = packed(low)
+        while low + 1 < high:
+            middle = (low + high) // 2
+            tried = packed(middle)
+            if tried[2] <= most:
+                low, best = middle, tried
+            else:
+                high = middle
+        return best
+
+    def _ranked(self, snapshot: Snapshot, text: str, limit: int) -> list[int]:
+        """The passages for a question, as the memory ``markdown`` orders them by default."""
+        mentioned = self._mentioned
+        if mentioned is None or mentioned[0] is not snapshot:
+            mentioned = self._mentioned = (snapshot, Mentioned(snapshot, self._store.terms))
+        names = mentioned[1]
+        terms = self._store.terms(text)
+        found = rank(names, terms, names.named(text), _WEIGHTS, limit=limit or max(snapshot.passages, 1))
+        order: list[int] = found.passages.tolist()
+        return order
+
+    def _limits(self, tokens: int, document_tokens: int = 0, documents: int = 0, overflow: Overflow = "stop") -> Limits:
+        counter = self._store.snapshot.tokens
+        return Limits(documents or None, document_tokens or None, tokens or None, overflow, counter)
+
+
+def changes(made: Iterable[Change]) -> Item:
+    """Changes as ``{creates: [{key, content}], updates: [{key, content}], removes: [key]}``."""
+    value: dict[str, list[Any]] = {"creates": [], "updates": [], "removes": []}
+    for change in made:
+        if change.after is None:
+            value["removes"].append(change.key)
+        else:
+            value["creates" if change.before is None else "updates"].append(
+                {"key": change.key, "content": change.after}
+            )
+    return value
+
+
+def selector(asked: Selecting) -> Selector:
+    """The pages that the arguments keep to; where an entry has no depth of its own, ``max_depth`` is its depth."""
+    listed = (asked.inside, asked.in_any, asked.not_in)
+    return Selector.read(*([_with_depth(entry, asked.max_depth) for entry in entries] for entries in listed))
+
+
+def _with_depth(entry: Any, depth: int) -> Any:
+    if isinstance(entry, str):
+        return {"key": entry, "depth": depth}
+    return {"depth": depth, **entry} if isinstance(entry, dict) else entry
+
+
+def _listed(listing: Listing) -> Reply:
+    return Reply(listing.items, listing.note)
+
+
+def _passage(page: Page, piece: Packed) -> Item:
+    path = page.path(page.section_at(piece.span[0]))
+    item: Item = {"key": piece.key, "sectionPath": path, "span": list(piece.span), "digest": piece.digest[:_DIGEST]}
+    if page.title and page.title not in path:
+        item["title"] = page.title
+    item["text"] = piece.text
+    return item | {"clipped": True} if piece.clipped else item

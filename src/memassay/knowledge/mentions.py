@@ -1,0 +1,181 @@
+"""Names of pages as they stand in a text without a link: *unlinked mentions*.
+
+A page is named by its title, by the title without a note in parentheses at its end (``Mercury (planet)``), and by what
+stands before the first comma (``Alton, New Hampshire``). Names are compared as words, whatever the case.
+
+A mention joins two pages as a link does if the name is rare: mentioned on few pages, and the name of few. Nothing of it
+is stored: mentions are found when a question comes near them, and kept as long as the snapshot they were found in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memassay.knowledge.postings import Longs
+from memassay.knowledge.snapshot import Floats, Snapshot
+from memassay.retrieval.text import words
+
+# The longest titles of encyclopedias are lists, which nobody names in full.
+LONGEST = 8
+
+# A single short word ("Go", "It") means the page too seldom.
+_SHORTEST = 4
+
+# A name that more pages have means none of them; a name that stands on more other pages than this joins none of them.
+# On train questions of HotPotQA 4, 8 and 20 pages do equally well.
+_SHARED, _RARE = 2, 8
+
+# Where all words of a name stand together in more passages than this, the name is not rare, or not worth the search.
+_MOST = 64
+
+# More pages of one name than this are a list, and the question names none of them.
+_NAMESAKES = 5
+
+_NOTE = re.compile(r"\s*\([^()]*\)\s*$")
+
+
+def names(title: str) -> list[str]:
+    """The names of a page with this title, each as its words with single blanks between, without repetitions."""
+    plain = _NOTE.sub("", title)
+    found = (" ".join(words(form)) for form in (title, plain, plain.partition(", ")[0]))
+    return [name for name in dict.fromkeys(found) if _usable(name)]
+
+
+def _usable(name: str) -> bool:
+    blanks = name.count(" ")
+    return 0 < blanks < LONGEST or (not blanks and len(name) >= _SHORTEST)
+
+
+class Vocabulary:
+    """Finds names in texts.
+
+    Args:
+        tables: the names, each with its words separated by single blanks.
+    """
+
+    def __init__(self, tables: Iterable[Iterable[str]]) -> None:
+        self._names = frozenset(name for table in tables for name in table)
+        # First word of a name to the number of words of the longest that begins with it: nearly every word of a text
+        # begins no name, and is left after one look.
+        self._heads: dict[str, int] = {}
+        for name in self._names:
+            head, length = name.partition(" ")[0], name.count(" ") + 1
+            if length > self._heads.get(head, 0):
+                self._heads[head] = length
+
+    def find(self, text: Sequence[str]) -> Iterator[str]:
+        """The names that stand in a text, given as words, from left to right; none overlaps an earlier one."""
+        at = 0
+        while at < len(text):
+            most = self._heads.get(text[at], 0)
+            for end in range(min(at + most, len(text)), at, -1):
+                name = " ".join(text[at:end])
+                if name in self._names:
+                    yield name
+                    at = end - 1
+                    break
+            at += 1
+
+
+class Mentioned:
+    """A snapshot whose passages are joined by mentions as well as by links; made for :func:`~.ranking.rank`.
+
+    Threads may share it.
+
+    Args:
+        snapshot: an open index.
+        terms: the analyzer of that index.
+    """
+
+    def __init__(self, snapshot: Snapshot, terms: Callable[[str], list[str]]) -> None:
+        self._snapshot, self._terms = snapshot, terms
+        self._vocabulary = Vocabulary(snapshot.name_tables())
+        self._in_passage: dict[int, tuple[str, ...]] = {}
+        self._by_name: dict[str, tuple[int, ...]] = {}
+
+    def scores(self, terms: Sequence[str]) -> Floats:
+        """See :meth:`Snapshot.scores`."""
+        return self._snapshot.scores(terms)
+
+    def weights(self, terms: Sequence[str], passages: NDArray[np.integer]) -> Floats:
+        """See :meth:`Snapshot.weights`."""
+        return self._snapshot.weights(terms, passages)
+
+    def idf(self, terms: Sequence[str]) -> NDArray[np.float64]:
+        """See :meth:`Snapshot.idf`."""
+        return self._snapshot.idf(terms)
+
+    def neighbours(self, passages: NDArray[np.integer]) -> tuple[Longs, Longs]:
+        """What passages link to or mention, and what links to their pages or mentions them.
+
+        Returns:
+            Pairs (place in ``passages``, passage) as :meth:`Snapshot.neighbours` gives them.
+        """
+        at, there = self._snapshot.neighbours(passages)
+        extra_at: list[int] = []
+        extra: list[int] = []
+        for place, passage in enumerate(passages.tolist()):
+            found = [*self._mentions(passage), *self._mentioners(passage)]
+            extra_at += [place] * len(found)
+            extra += found
+        if not extra:
+            return at, there
+        pairs = np.unique(
+            np.concatenate([at, extra_at]).astype(np.int64) * self._snapshot.passages
+            + np.concatenate([there, extra]).astype(np.int64)
+        )
+        return np.divmod(pairs, self._snapshot.passages)
+
+    def named(self, text: str) -> Longs:
+        """Passages of the pages that a text names, ascending."""
+        pages: set[int] = set()
+        for name in self._vocabulary.find(words(text)):
+            found = self._snapshot.named(name).tolist()
+            if len(found) <= _NAMESAKES:
+                pages.update(found)
+        starts = self._snapshot.starts
+        return np.array([p for page in sorted(pages) for p in range(starts[page], starts[page + 1])], dtype=np.int64)
+
+    def _mentions(self, passage: int) -> Iterator[int]:
+        """The passages of the pages that a passage mentions."""
+        own, starts = self._snapshot.page_of[passage], self._snapshot.starts
+        for name in self._names_in(passage):
+            for page in self._meant(name):
+                if page != own and self._others(name, page):
+                    yield from range(starts[page], starts[page + 1])
+
+    def _mentioners(self, passage: int) -> Iterator[int]:
+        """The passages that mention the page of a passage."""
+        page = int(self._snapshot.page_of[passage])
+        for name in names(self._snapshot.title(page)):
+            if page in self._meant(name):
+                yield from self._others(name, page)
+
+    def _meant(self, name: str) -> list[int]:
+        pages: list[int] = self._snapshot.named(name).tolist()
+        return pages if len(pages) <= _SHARED else []
+
+    def _others(self, name: str, page: int) -> list[int]:
+        """The passages of other pages that mention a page by this name; none if they are too many."""
+        page_of = self._snapshot.page_of
+        found = [passage for passage in self._holding(name) if page_of[passage] != page]
+        return found if len({int(page_of[passage]) for passage in found}) <= _RARE else []
+
+    def _holding(self, name: str) -> tuple[int, ...]:
+        """The passages in which a name stands, ascending."""
+        if name not in self._by_name:
+            terms = list(dict.fromkeys(self._terms(name)))
+            near = self._snapshot.holding(terms).tolist() if terms else []
+            near = near if len(near) <= _MOST else []
+            self._by_name[name] = tuple(passage for passage in near if name in self._names_in(passage))
+        return self._by_name[name]
+
+    def _names_in(self, passage: int) -> tuple[str, ...]:
+        if passage not in self._in_passage:
+            found = self._vocabulary.find(words(self._snapshot.text(passage)))
+            self._in_passage[passage] = tuple(dict.fromkeys(found))
+        return self._in_passage[passage]

@@ -1,0 +1,56 @@
+"""Strings with numbers that never change, in a table of the catalog."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from memassay.knowledge.strings import decoded, encoded
+
+_AT_ONCE = 500
+
+
+class Numbered:
+    """Strings with numbers from 0, as they are first met."""
+
+    def __init__(self, db: sqlite3.Connection, table: str) -> None:
+        self._db, self._table = db, table
+        self._known: dict[str, int] = {}
+        self._count = -1
+
+    def __len__(self) -> int:
+        if self._count < 0:
+            (self._count,) = self._db.execute(f"SELECT COALESCE(MAX(id) + 1, 0) FROM {self._table}").fetchone()
+        return self._count
+
+    def numbers(self, texts: Sequence[str]) -> Mapping[str, int]:
+        """Numbers of these strings, and of others; a new one gets the next number."""
+        known = self._known
+        unknown = dict.fromkeys(text for text in texts if text not in known)
+        if unknown:
+            first = len(self)
+            if len(known) < first:
+                known.update(found(self._db, self._table, list(unknown)))
+            new = {text: first + at for at, text in enumerate(text for text in unknown if text not in known)}
+            self._db.executemany(
+                f"INSERT INTO {self._table} VALUES (?, ?)", [(number, encoded(text)) for text, number in new.items()]
+            )
+            known.update(new)
+            self._count = first + len(new)
+        return known
+
+    def forget(self) -> None:
+        """What was learnt may have been rolled back."""
+        self._known.clear()
+        self._count = -1
+
+
+def found(db: sqlite3.Connection, table: str, texts: Sequence[str]) -> dict[str, int]:
+    """The numbers of those strings that have one."""
+    known = {}
+    for start in range(0, len(texts), _AT_ONCE):
+        some = [encoded(text) for text in texts[start : start + _AT_ONCE]]
+        marks = ",".join("?" * len(some))
+        for number, text in db.execute(f"SELECT id, text FROM {table} WHERE text IN ({marks})", some):
+            known[decoded(text)] = number
+    return known

@@ -1,0 +1,265 @@
+"""From an order of pages, sections or passages to what fits a budget of tokens, exactly, with where each piece is from.
+
+``pack(snapshot, candidates, budget, ...) -> Packing``; candidates are ranges of passages:
+``of_passage(snapshot, passage)``, ``of_section(snapshot, passage)``, ``of_page(snapshot, page)``.
+
+What is counted is what is rendered: numbered blocks, as :func:`memassay.core.dossier.block` writes them, one after the
+other. The counts of the single blocks stand in the index, and they add up exactly, since no tokenizer joins the end of
+a block to the ``[`` of the next. Only a piece of several passages that is not a whole page is counted anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memassay.core.dossier import block
+from memassay.core.tokens import Tokenizer, tokenizer
+from memassay.knowledge.snapshot import Snapshot
+
+Overflow = Literal["stop", "skip"]
+
+# A clipped passage of fewer characters says nothing; it is left out instead.
+_LEAST = 40
+_UNSPACED = "\u3000"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Passages ``first <= p < last`` of one page, to be shown together.
+
+    Attributes:
+        seed: it answers the question itself, so it is cut to what fits rather than left out whole.
+    """
+
+    first: int
+    last: int
+    seed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A piece of a page that fits.
+
+    Attributes:
+        key: the page.
+        digest: SHA-256 of the page's text, which ``span`` is a place in.
+        text: the words as they stand on the page, below ``head`` if heads were asked for.
+        span: their place in the text of the page, in characters.
+        head: the title and headings that they stand under, or "".
+        passages: the passages they are from, as ``(first, last)``.
+        clipped: the last passage is cut off after a word.
+        part: passages of the candidate are missing for want of budget.
+        marks: what it takes of the budget.
+    """
+
+    key: str
+    digest: str
+    text: str
+    span: tuple[int, int]
+    head: str
+    passages: tuple[int, int]
+    clipped: bool
+    part: bool
+    marks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What fits, in the order of the candidates, and what does not.
+
+    Attributes:
+        pieces: best first.
+        left_out: candidates of which nothing is shown, in their order.
+        tokens: what the pieces take when rendered, rounded up.
+    """
+
+    pieces: tuple[Packed, ...]
+    left_out: tuple[Candidate, ...]
+    tokens: int
+
+
+def of_passage(snapshot: Snapshot, passage: int, *, seed: bool = True) -> Candidate:
+    """One passage."""
+    return Candidate(passage, passage + 1, seed)
+
+
+def of_page(snapshot: Snapshot, page: int, *, seed: bool = True) -> Candidate:
+    """A whole page."""
+    return Candidate(int(snapshot.starts[page]), int(snapshot.starts[page + 1]), seed)
+
+
+def of_section(snapshot: Snapshot, passage: int, *, seed: bool = True) -> Candidate:
+    """The passages of the same section around a passage, without deeper sections."""
+    page = int(snapshot.page_of[passage])
+    start = int(snapshot.starts[page])
+    sections = snapshot.stored(page).numbers.sections.tolist()
+    first = last = passage - start
+    while first and sections[first - 1] == sections[passage - start]:
+        first -= 1
+    while last + 1 < len(sections) and sections[last + 1] == sections[passage - start]:
+        last += 1
+    return Candidate(start + first, start + last + 1, seed)
+
+
+def pack(
+    snapshot: Snapshot,
+    candidates: Iterable[Candidate],
+    budget: int,
+    *,
+    scores: NDArray[np.floating] | None = None,
+    heads: bool = False,
+    overflow: Overflow = "stop",
+) -> Packing:
+    """Fill a budget with candidates in their order.
+
+    No passage is shown twice. With ``overflow="stop"`` the first candidate that does not fit whole is cut to its best
+    passages and the first words of the next one, and that is the end: a larger budget shows all that a smaller one
+    shows, and more. With ``"skip"`` those that come later and fit are shown too; one that does not fit is cut if it is
+    a seed, and left out if not. Whatever is not shown stands in ``left_out``.
+
+    Args:
+        snapshot: the index that numbered the passages.
+        candidates: best first.
+        budget: tokens, of the tokenizer that the index counts with.
+        scores: ``[passages]``, which passages of a candidate are its best; without them the first ones are.
+        heads: show the title and headings above a piece that does not show them itself.
+        overflow: what happens at the first candidate that does not fit.
+    """
+    packer = _Packer(snapshot, budget, scores, heads)
+    left_out = []
+    full = False
+    for candidate in candidates:
+        wanted = [passage for passage in range(candidate.first, candidate.last) if passage not in packer.shown]
+        if not wanted:
+            continue
+        if not full and packer.add_all(_runs(wanted)):
+            continue
+        cut = not full and (candidate.seed or overflow == "stop") and packer.add_some(wanted)
+        if not cut:
+            left_out.append(candidate)
+        full = full or overflow == "stop"
+    return packer.packing(left_out)
+
+
+class _Packer:
+    def __init__(self, snapshot: Snapshot, budget: int, scores: NDArray[np.floating] | None, heads: bool) -> None:
+        self._snapshot, self._scores, self._heads = snapshot, scores, heads
+        self._tokens: Tokenizer = tokenizer(snapshot.tokens)
+        self._room = max(budget, 0) * self._tokens.marks_per_token
+        self._budget = self._room
+        self._one = self._tokens.marks("1")
+        self._pieces: list[Packed] = []
+        self.shown: set[int] = set()
+
+    def add_all(self, runs: Sequence[tuple[int, int]]) -> bool:
+        """Show these runs of passages, if all of them fit."""
+        marks = [self._marks(first, last) + self._number(at) for at, (first, last) in enumerate(runs)]
+        if sum(marks) > self._room:
+            return False
+        for (first, last), taken in zip(runs, marks, strict=True):
+            self._add(first, last, taken)
+        return True
+
+    def add_some(self, passages: Sequence[int]) -> bool:
+        """Show the best of these passages that fit, and the beginning of the next; whether there is anything."""
+        before = len(self._pieces)
+        for passage in self._best_first(passages):
+            taken = self._marks(passage, passage + 1) + self._number(0)
+            if taken > self._room:
+                self._clip(passage)
+                break
+            self._add(passage, passage + 1, taken, part=True)
+        return len(self._pieces) > before
+
+    def packing(self, left_out: Sequence[Candidate]) -> Packing:
+        used = self._budget - self._room
+        return Packing(tuple(self._pieces), tuple(left_out), -(-used // self._tokens.marks_per_token))
+
+    def _best_first(self, passages: Sequence[int]) -> list[int]:
+        if self._scores is None:
+            return list(passages)
+        scores = self._scores
+        return sorted(passages, key=lambda passage: (-float(scores[passage]), passage))
+
+    def _number(self, ahead: int) -> int:
+        """What the number of a block takes more than a ``1``."""
+        return self._tokens.marks(str(len(self._pieces) + ahead + 1)) - self._one
+
+    def _marks(self, first: int, last: int) -> int:
+        snapshot = self._snapshot
+        if last - first == 1:
+            return int((snapshot.headed if self._heads else snapshot.marks)[first])
+        page = int(snapshot.page_of[first])
+        if not (self._heads and snapshot.head(first)) and last - first == len(self._range(page)):
+            return int(snapshot.page_marks[page])
+        return self._tokens.marks(block(1, self._shown(first, *self._span(first, last))))
+
+    def _range(self, page: int) -> range:
+        return range(int(self._snapshot.starts[page]), int(self._snapshot.starts[page + 1]))
+
+    def _span(self, first: int, last: int) -> tuple[int, int]:
+        return self._snapshot.span(first)[0], self._snapshot.span(last - 1)[1]
+
+    def _shown(self, first: int, start: int, end: int) -> str:
+        text = self._snapshot.stored(int(self._snapshot.page_of[first])).text[start:end]
+        head = self._snapshot.head(first) if self._heads else ""
+        return f"{head}\n{text}" if head else text
+
+    def _add(self, first: int, last: int, marks: int, *, end: int | None = None, part: bool = False) -> None:
+        stored = self._snapshot.stored(int(self._snapshot.page_of[first]))
+        span = self._span(first, last)
+        span = span if end is None else (span[0], end)
+        piece = Packed(
+            key=stored.key,
+            digest=stored.digest,
+            text=self._shown(first, *span),
+            span=span,
+            head=self._snapshot.head(first),
+            passages=(first, last),
+            clipped=end is not None,
+            part=part,
+            marks=marks,
+        )
+        self._pieces.append(piece)
+        self._room -= marks
+        self.shown.update(range(first, last))
+
+    def _clip(self, passage: int) -> None:
+        """Show the beginning of a passage, up to the end of a word, if that is enough to say anything."""
+        start, end = self._span(passage, passage + 1)
+        whole = self._shown(passage, start, end)
+        head = len(whole) - (end - start)
+        room = self._room - self._number(0)
+        # What is left of the block when it is cut to the budget is not always as many marks as it was cut to, so it is
+        # counted, and gives up words until it fits.
+        limit = len(self._tokens.cut(block(1, whole), room)) - len("[1] ")
+        for kept in _word_ends(whole, min(limit, len(whole))):
+            if kept < head + _LEAST:
+                return
+            marks = self._tokens.marks(block(1, whole[:kept]))
+            if marks <= room:
+                self._add(passage, passage + 1, marks + self._number(0), end=start + kept - head, part=True)
+                return
+
+
+def _word_ends(text: str, limit: int) -> Iterator[int]:
+    """Places up to ``limit`` where a word ends, the last one first; in scripts without spaces that is everywhere."""
+    for at in range(limit, 0, -1):
+        if not text[at - 1].isspace() and (at == len(text) or text[at].isspace() or text[at - 1] >= _UNSPACED):
+            yield at
+
+
+def _runs(passages: Sequence[int]) -> list[tuple[int, int]]:
+    """Neighbours together: ``[3, 4, 7]`` becomes ``[(3, 5), (7, 8)]``."""
+    found: list[tuple[int, int]] = []
+    for passage in passages:
+        if found and found[-1][1] == passage:
+            found[-1] = (found[-1][0], passage + 1)
+        else:
+            found.append((passage, passage + 1))
+    return found

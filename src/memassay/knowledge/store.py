@@ -1,0 +1,368 @@
+"""``KnowledgeStore``: a folder of Markdown pages that a person keeps, with everything that can be asked of it.
+
+Opening      ``KnowledgeStore.open(root, writable=, index=, settings=, refresh=) -> KnowledgeStore``, ``close()``
+Following    ``refresh(keys=None) -> bool`` takes over what was edited outside, ``rebuild()``; ``snapshot``, ``library``
+Asking       ``search(text, limit=, max_tokens=, rank=, grain=, ...) -> Packing``, ``find(...)``,
+             ``retrieve(seeds, ...)``, ``tree(...)``, ``squash(key)``, ``stats(key=None)``
+Editing      ``create(key, text)``, ``update(key, text)``, ``delete(key)``, ``rename(old, new)``,
+             ``query(operation, document)``, ``apply(changes)``
+
+Reading never writes into the folder of the pages. Editing writes whole files or none, and keeps the index in step.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memassay.core.digest import digest_text
+from memassay.core.errors import EnvironmentProblem, UsageError
+from memassay.knowledge import census, edits, outlines, packing, query, views
+from memassay.knowledge.entries import Settings
+from memassay.knowledge.fields import Item
+from memassay.knowledge.folder import Change, Entry, Folder, checked
+from memassay.knowledge.holdings import Holdings
+from memassay.knowledge.index import Incoming, Index
+from memassay.knowledge.library import page_of
+from memassay.knowledge.listing import Listing
+from memassay.knowledge.packing import Candidate, Overflow, Packing
+from memassay.knowledge.query import Outcome
+from memassay.knowledge.similarity import similar_pages
+from memassay.knowledge.snapshot import Snapshot
+from memassay.knowledge.transaction import Mark
+
+PLACE = ".memassay"
+
+# A file that was changed this close to when it was read may have been changed again without another time of change.
+_RACE_NS = 2_000_000_000
+
+_DEFAULTS = Settings()
+_NO_BUDGET = 1 << 40
+
+Grain = Literal["passage", "section", "page"]
+# From a question to passages, best first, and a score for every passage of the snapshot.
+Ranker = Callable[[Snapshot, str], tuple[Sequence[int], NDArray[np.floating]]]
+
+
+class KnowledgeStore:
+    """An open store. Threads may share it; edits take turns. Make one with :meth:`open`."""
+
+    def __init__(self, folder: Folder, index: Index, *, writable: bool) -> None:
+        self.folder, self.writable = folder, writable
+        self._index = index
+        self._lock = threading.RLock()
+        self._library = Holdings(index.snapshot)
+
+    @classmethod
+    def open(
+        cls,
+        root: Path,
+        *,
+        writable: bool = False,
+        index: Path | None = None,
+        settings: Settings = _DEFAULTS,
+        refresh: bool = True,
+    ) -> KnowledgeStore:
+        """Open a folder of pages.
+
+        Args:
+            root: the folder.
+            writable: whether pages may be edited; one process at a time may.
+            index: where the index is kept. Without it that is ``.memassay`` in the folder, which only a writable store
+                creates or changes: another one reads it if it is there and, where it is missing or behind, goes on with
+                an index in memory.
+            settings: what the index is made with; an index with other settings is made anew.
+            refresh: take over what was edited since the index was last written. Without it the index is taken as it is,
+                if there is one.
+
+        Raises:
+            UsageError: there is no such folder.
+            EnvironmentProblem: another process has the store open for writing, or the folder cannot be written.
+        """
+        folder = Folder(root)
+        opened, fresh = _opened(index if index is not None else root / PLACE, settings, writable, index is not None)
+        store = cls(folder, opened, writable=writable)
+        try:
+            if refresh or fresh:
+                store.refresh()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Close the index."""
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- following -------------------------------------------------------------------------------------------------
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The index as it is now."""
+        return self._index.snapshot
+
+    @property
+    def library(self) -> Holdings:
+        """The pages as they are now, for views and queries."""
+        library, snapshot = self._library, self._index.snapshot
+        if library.snapshot is not snapshot:
+            library = self._library = Holdings(snapshot)
+        return library
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a question, as the snapshot takes them."""
+        return self._index.indexing.terms(text)
+
+    def refresh(self, keys: Iterable[str] | None = None) -> bool:
+        """Take over what was edited outside, and what another process wrote to the index.
+
+        Args:
+            keys: look at these pages only; without them at every file of the folder (5 microseconds a page).
+
+        Returns:
+            Whether anything changed.
+        """
+        with self._lock:
+            before = self._index.snapshot.version
+            self._index.refresh()
+            found = self._walked() if keys is None else self._looked(keys)
+            marks = self._index.marks(None if keys is None else list(found))
+            changed, touched = self._compared(found, marks)
+            removed = sorted(key for key in marks if found.get(key) is None)
+            if changed or removed:
+                if not self._index.writable:
+                    self._index.separate()
+                self._index.update(changed, self._read, removed)
+            if touched and self._index.writable:
+                self._index.touch(touched)
+            return self._index.snapshot.version != before
+
+    def rebuild(self) -> None:
+        """Make the index anew from the pages."""
+        with self._lock:
+            if not self._index.writable:
+                self._index.separate()
+            self._index.clear()
+            self.refresh()
+            self._index.compact()
+
+    def _walked(self) -> dict[str, Entry | None]:
+        return {entry.key: entry for entry in self.folder.walk() if _possible(entry.key)}
+
+    def _looked(self, keys: Iterable[str]) -> dict[str, Entry | None]:
+        return {key: self.folder.entry(key) for key in dict.fromkeys(keys)}
+
+    def _compared(self, found: dict[str, Entry | None], marks: dict[str, Mark]) -> tuple[list[str], dict[str, Mark]]:
+        """Keys of new and changed pages, ascending, and marks of files that look changed and say the same."""
+        changed, touched = [], {}
+        for key in sorted(found):
+            entry, mark = found[key], marks.get(key)
+            if entry is None:
+                continue
+            if mark is None:
+                changed.append(key)
+            elif (mark.size, mark.mtime) != (entry.size, entry.mtime_ns) or mark.seen - mark.mtime < _RACE_NS:
+                incoming = self._read(key)
+                if incoming is not None and digest_text(incoming.text) == mark.digest:
+                    touched[key] = Mark(incoming.size, incoming.mtime, incoming.seen, mark.digest)
+                else:
+                    changed.append(key)
+        return changed, touched
+
+    def _read(self, key: str) -> Incoming | None:
+        seen = time.time_ns()
+        entry = self.folder.entry(key)
+        source = None if entry is None else self.folder.read(key)
+        if entry is None or source is None:
+            return None
+        return Incoming(source.text, entry.size, entry.mtime_ns, seen)
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int | None = None,
+        max_tokens: int | None = None,
+        rank: Ranker | None = None,
+        grain: Grain = "passage",
+        heads: bool = False,
+        overflow: Overflow = "stop",
+    ) -> Packing:
+        """The passages, sections or pages that answer a question, as many as fit.
+
+        Args:
+            text: the question.
+            limit: the most passages that are looked at; None has no limit.
+            max_tokens: what the pieces may take when rendered, in tokens of the index; None has no limit.
+            rank: what orders the passages; :meth:`lexical` if None.
+            grain: what is shown for a passage that answers.
+            heads: see :func:`memassay.knowledge.packing.pack`.
+            overflow: see :func:`memassay.knowledge.packing.pack`.
+        """
+        snapshot = self.snapshot
+        passages, scores = (rank or self.lexical)(snapshot, text)
+        shown = passages if limit is None else passages[:limit]
+        candidates = (_candidate(snapshot, int(passage), grain) for passage in shown)
+        budget = _NO_BUDGET if max_tokens is None else max_tokens
+        return packing.pack(snapshot, candidates, budget, scores=scores, heads=heads, overflow=overflow)
+
+    def lexical(self, snapshot: Snapshot, text: str) -> tuple[list[int], NDArray[np.floating]]:
+        """Passages that share a term with a text, by their BM25 score, ties by key and place."""
+        scores = snapshot.scores(self.terms(text))
+        matched = np.flatnonzero(scores > 0)
+        order: list[int] = matched[np.argsort(-scores[matched], kind="stable")].tolist()
+        return order, scores
+
+    def ranked(self, text: str) -> list[str]:
+        """The keys of pages that share a term with a text, by their best passage, ties by key."""
+        snapshot = self.snapshot
+        pages = snapshot.page_of[self.lexical(snapshot, text)[0]].tolist()
+        return [snapshot.key(page) for page in dict.fromkeys(pages)]
+
+    def find(self, **options: Any) -> Listing:
+        """Pages as their fields; the options of :func:`memassay.knowledge.views.find`, words ranked by the index."""
+        return views.find(self.library, rank=self.ranked, **options)
+
+    def retrieve(self, seeds: Sequence[str], **options: Any) -> Listing:
+        """Whole pages with their links; the options of :func:`memassay.knowledge.views.retrieve`."""
+        return views.retrieve(self.library, seeds, **options)
+
+    def tree(self, keys: Iterable[str] | None = None, depth: int = 4) -> list[Item]:
+        """Pages and what they include; see :func:`memassay.knowledge.outlines.tree`."""
+        return outlines.tree(self.library, keys, depth)
+
+    def squash(self, key: str, depth: int = 2) -> str:
+        """A page and what it includes as one text; see :func:`memassay.knowledge.outlines.squash`."""
+        return outlines.squash(self.library, key, depth)
+
+    def stats(self, key: str | None = None, *, similar: bool = True, threshold: float = 0.85) -> Item:
+        """Figures of one page, or of all; see :mod:`memassay.knowledge.census`.
+
+        Args:
+            key: the page, or None.
+            similar: look for pages that say the same (some milliseconds a page).
+            threshold: from which likeness on, 0 to 1.
+        """
+        library = self.library
+        alike = partial(similar_pages, library.snapshot) if similar else None
+        if key is None:
+            return census.stats(library, similar=alike, threshold=threshold)
+        return census.page_stats(library, key, similar=alike, threshold=threshold)
+
+    # -- editing ---------------------------------------------------------------------------------------------------
+
+    def create(self, key: str, text: str, *, if_exists: Literal["fail", "skip"] = "fail") -> bool:
+        """Write a new page; whether it was written.
+
+        Raises:
+            UsageError: it exists and ``if_exists`` is ``fail``, or the key or the text cannot be written.
+        """
+        with self._lock:
+            self.refresh([checked(key)])
+            if if_exists == "skip" and key in self.library:
+                return False
+            self.apply([Change(key, None, text)])
+            return True
+
+    def update(self, key: str, text: str) -> Change:
+        """Write a page anew, whole.
+
+        Raises:
+            UsageError: there is no such page.
+            DataError: its file is not UTF-8, or the text cannot be.
+        """
+        with self._lock:
+            self.refresh([checked(key)])
+            change = Change(key, page_of(self.library, key).text, text)
+            self.apply([change])
+            return change
+
+    def delete(self, *keys: str, dry_run: bool = False) -> list[Change]:
+        """Take pages away, and the links to them; see :func:`memassay.knowledge.edits.deleted`."""
+        with self._lock:
+            self.refresh()
+            return self.apply(edits.deleted(self.library, keys), dry_run=dry_run)
+
+    def rename(self, old: str, new: str, *, dry_run: bool = False) -> list[Change]:
+        """Give a page another key and keep every link right; see :func:`memassay.knowledge.edits.renamed`."""
+        with self._lock:
+            self.refresh()
+            return self.apply(edits.renamed(self.library, old, new), dry_run=dry_run)
+
+    def query(
+        self, operation: str, document: str | Mapping[str, Any], *, strict: bool = False, dry_run: bool = False
+    ) -> Outcome:
+        """Answer a query, and write what it changes; see :func:`memassay.knowledge.query.run`.
+
+        Args:
+            operation: ``find``, ``count``, ``update`` or ``delete``.
+            document: the query in YAML, or as a mapping.
+            strict: an update or a delete must say how many pages it expects to meet.
+            dry_run: write nothing.
+        """
+        with self._lock:
+            outcome = query.run(self.library, operation, document, rank=self.ranked, strict=strict)
+            if outcome.changes:
+                self.apply(outcome.changes, dry_run=dry_run)
+            return outcome
+
+    def apply(self, changes: Sequence[Change], *, dry_run: bool = False) -> list[Change]:
+        """Write changes that were worked out on :attr:`library`; see :meth:`memassay.knowledge.folder.Folder.apply`.
+
+        Raises:
+            UsageError: the store was opened to be read, or a page is there already.
+            DataError: a page is not what it was when the change was worked out, or cannot be written as UTF-8.
+        """
+        if not dry_run:
+            if not self.writable:
+                raise UsageError("This store was opened to be read; open it for writing to edit it.")
+            with self._lock:
+                try:
+                    self.folder.apply(changes)
+                finally:
+                    self.refresh([change.key for change in changes])
+        return list(changes)
+
+
+def _opened(place: Path, settings: Settings, writable: bool, given: bool) -> tuple[Index, bool]:
+    """The index to use, and whether it has to be filled."""
+    if writable:
+        return Index.write(place, settings), False
+    if given:
+        try:
+            return Index.write(place, settings), False
+        except EnvironmentProblem:  # somebody else keeps it up to date, or it cannot be written: then it is read
+            pass
+    index = Index.read(place, settings)
+    return (Index.private(settings), True) if index is None else (index, False)
+
+
+def _possible(key: str) -> bool:
+    try:
+        return checked(key) == key
+    except UsageError:
+        return False
+
+
+def _candidate(snapshot: Snapshot, passage: int, grain: Grain) -> Candidate:
+    if grain == "page":
+        return packing.of_page(snapshot, int(snapshot.page_of[passage]))
+    return (packing.of_section if grain == "section" else packing.of_passage)(snapshot, passage)

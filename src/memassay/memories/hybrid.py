@@ -1,0 +1,168 @@
+"""``hybrid``: BM25 and an embedding model over the same passages, their rankings fused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from memassay.core.contracts import BuildContext
+from memassay.core.errors import CannotMeasure, MissingExtra
+from memassay.core.types import Corpus, Passage, Query, StoreRef
+from memassay.memories.folder import damaged, seal, unseal
+from memassay.memories.lexical import Cut, Fill, Lexical, LexicalStore
+from memassay.memories.settings import check_choice, check_number
+from memassay.memories.sources import Dates
+from memassay.retrieval.dense import SEARCHES, DenseIndex, Search, chosen
+from memassay.retrieval.embedders import EMBEDDERS, Embedder, embedder
+from memassay.retrieval.fusion import FUSIONS, Fusion, fuse
+from memassay.retrieval.text import Stemming, StopWords
+from memassay.retrieval.vectors import VectorCache, embed_all
+
+_LEXICAL = "lexical"
+_DENSE = "dense"
+_ABOUT = "dense.json"
+
+# The nearest passages that take part, in exact search too, so that both searches mean the same. On the development
+# sets 100 to 500 differ by less than .01.
+_NEAREST = 200
+
+
+class Hybrid:
+    """Ranks the passages of ``lexical`` by BM25 and by an embedding model, and fuses the two.
+
+    Args:
+        embedder: ``minilm``, ``e5``, or ``hash`` (a stand-in for tests, no model).
+        fusion: ``scores``, each brought to 0 to 1, or ``ranks``, reciprocal.
+        weight: of the embedding model in the sum, 0 to 1; the rest is BM25's.
+        search: ``exact``, ``approximate`` (a graph of neighbours), or ``auto``: approximate from 50,000 passages on.
+        unit: what a passage is, like the rest as in ``lexical``: a ``window`` of turns, or a whole ``document``.
+        window: turns in a window.
+        stride: turns from the start of one window to the next.
+        k1: how slowly repetitions of a word stop counting, 0 to 10.
+        b: how much long passages are marked down, 0 to 1.
+        stemmer: ``english``, ``suffix`` or ``none``.
+        stop_words: ``questions``, ``lucene``, ``anchor`` or ``none``.
+        dates: the date above a passage: the ``day``, ``full`` as the document gives it, or ``none``.
+        index_dates: whether the date can be searched, in words.
+        title_weight: how often the title counts for BM25 in a document that is no conversation.
+        fill: what follows the passages that were found, as long as there is room: ``oldest``, ``newest`` or ``none``.
+
+    Raises:
+        UsageError: a setting cannot be.
+        CannotMeasure: the embedder's packages are not installed; the sentence names the extra.
+    """
+
+    def __init__(
+        self,
+        *,
+        embedder: str = "minilm",
+        fusion: Fusion = "scores",
+        weight: float = 0.4,
+        search: Search = "auto",
+        unit: Cut = "window",
+        window: int = 5,
+        stride: int = 2,
+        k1: float = 1.5,
+        b: float = 0.75,
+        stemmer: Stemming = "english",
+        stop_words: StopWords = "questions",
+        dates: Dates = "day",
+        index_dates: bool = False,
+        title_weight: int = 2,
+        fill: Fill = "oldest",
+    ) -> None:
+        check_choice("embedder", embedder, sorted(EMBEDDERS))
+        check_choice("fusion", fusion, FUSIONS)
+        check_number("weight", weight, 0, 1)
+        check_choice("search", search, SEARCHES)
+        self._lexical = Lexical(
+            unit=unit,
+            window=window,
+            stride=stride,
+            k1=k1,
+            b=b,
+            stemmer=stemmer,
+            stop_words=stop_words,
+            dates=dates,
+            index_dates=index_dates,
+            title_weight=title_weight,
+            fill=fill,
+        )
+        self._fusion, self._weight, self._search = fusion, float(weight), search
+        self._embedder = _available(embedder)
+
+    @property
+    def _built_with(self) -> dict[str, JsonValue]:
+        """What the files depend on beside the settings of ``lexical``, whose store has a seal of its own."""
+        return {"embedder": self._embedder.name, "model": self._embedder.digest, "search": self._search}
+
+    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, int]:
+        """Write a store of ``lexical`` and the vectors under ``place``; returns how many passages there are."""
+        cut = self._lexical.cut(corpus)
+        (place / _LEXICAL).mkdir(exist_ok=True)
+        self._lexical.write(cut, place / _LEXICAL, BuildContext(seed=context.seed))
+        texts = [self._lexical.searched(cut, at).strip() for at in range(len(cut.places))]
+        vectors = embed_all(self._embedder, texts, cache=_cache(context), progress=context.progress)
+        search = chosen(self._search, len(texts))
+        files = DenseIndex.build(vectors, approximate=search == "approximate").save(place / _DENSE)
+        about: dict[str, JsonValue] = {
+            "embedder": self._embedder.name,
+            "model": self._embedder.digest,
+            "passages": len(texts),
+            "truncated": self._embedder.truncated(texts),
+            "search": search,
+        }
+        (place / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        seal(place, "hybrid", self._built_with, [place / _ABOUT, *files, *_files(place / _LEXICAL)])
+        return {"passages": len(texts)}
+
+    def open(self, ref: StoreRef) -> HybridStore:
+        """Load the store; it holds everything in memory and never touches the folder again."""
+        place = unseal(ref, "hybrid", self._built_with)
+        lexical = self._lexical.open(StoreRef(key=ref.key, location=str(place / _LEXICAL)))
+        try:
+            passages = json.loads((place / _ABOUT).read_text(encoding="utf-8"))["passages"]
+            dense = DenseIndex.load(place / _DENSE)
+        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+            raise damaged(place, f"a file of it cannot be read ({type(error).__name__})") from error
+        if dense.vectors.shape != (passages, self._embedder.dimension) or passages != lexical.size:
+            raise damaged(place, "it has not one vector for every passage")
+        return HybridStore(lexical, dense, self._embedder, self._fusion, self._weight)
+
+
+class HybridStore:
+    """An open store; any number of threads may ask it."""
+
+    def __init__(
+        self, lexical: LexicalStore, dense: DenseIndex, embedder: Embedder, fusion: Fusion, weight: float
+    ) -> None:
+        self._lexical, self._dense, self._embedder = lexical, dense, embedder
+        self._fusion, self._weight = fusion, weight
+
+    def retrieve(self, query: Query) -> list[Passage]:
+        """The passages for a question, best first."""
+        if not self._lexical.size:
+            return []
+        (vector,) = self._embedder.embed([query.text], question=True)
+        ids, similar = self._dense.nearest(vector, _NEAREST if vector.any() else 0)
+        words = self._lexical.scores(query.text)
+        ranked, scores = fuse(words, ids, similar, weight=self._weight, fusion=self._fusion)
+        return self._lexical.show(query, ranked, scores)
+
+
+def _available(name: str) -> Embedder:
+    try:
+        return embedder(name)
+    except MissingExtra as error:
+        raise CannotMeasure(str(error)) from error
+
+
+def _cache(context: BuildContext) -> VectorCache | None:
+    return None if context.cache is None else VectorCache(context.cache)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]

@@ -1,0 +1,187 @@
+"""``markdown``: the embedded knowledge graph of Markdown pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from memassay.core.contracts import BuildContext
+from memassay.core.tokens import tokenizer
+from memassay.core.types import Corpus, Passage, Query, StoreRef
+from memassay.knowledge.entries import Settings
+from memassay.knowledge.index import LOCK, Incoming, Index
+from memassay.knowledge.mentions import Mentioned
+from memassay.knowledge.ranking import Weights, rank
+from memassay.knowledge.snapshot import Snapshot
+from memassay.knowledge.store import PLACE, KnowledgeStore
+from memassay.memories.folder import damaged, read_lines, seal, unseal, write_lines
+from memassay.memories.pages import Written, pages
+from memassay.memories.settings import check_choice, check_flag, check_number, check_whole
+from memassay.memories.sources import DATES, Dates, Filling
+from memassay.retrieval.passages import day
+from memassay.retrieval.text import STEMMINGS, STOP_WORD_LISTS, Stemming, StopWords
+
+PAGES = "pages"
+_DOCUMENTS = "documents.jsonl"
+
+
+class Markdown:
+    """Keeps documents as linked Markdown pages; ranks passages by words, links, mentions and what they add.
+
+    Args:
+        seeds: passages whose links are followed.
+        depth: links that are followed from a seed; 0 follows none.
+        link: what two linked passages count together, 0 to 1 for each link between them.
+        mentions: whether a rare title in the text of a page joins the two as a link does.
+        anchor: what a page that the question names gains, in units of the question's rarest word, 0 to 10.
+        novelty: how far a word that earlier passages hold stops counting, 0 to 1.
+        whole: pages of up to this many tokens are shown whole, longer ones by the passage.
+        max_chars: the most characters of a passage.
+        title_weight: how often a word of the title counts in every passage of its page.
+        stemmer: ``english`` (Snowball), ``suffix`` or ``none``.
+        stop_words: ``questions``, ``lucene``, ``anchor`` or ``none``.
+        dates: the date above a passage: the ``day``, ``full`` as the document gives it, or ``none``.
+    """
+
+    def __init__(
+        self,
+        *,
+        seeds: int = 20,
+        depth: int = 1,
+        link: float = 0.8,
+        mentions: bool = True,
+        anchor: float = 0.75,
+        novelty: float = 0.5,
+        whole: int = 500,
+        max_chars: int = 1000,
+        title_weight: int = 2,
+        stemmer: Stemming = "english",
+        stop_words: StopWords = "questions",
+        dates: Dates = "day",
+    ) -> None:
+        check_whole("seeds", seeds, 0)
+        check_whole("depth", depth, 0)
+        check_number("link", link, 0, 1)
+        check_flag("mentions", mentions)
+        check_number("anchor", anchor, 0, 10)
+        check_number("novelty", novelty, 0, 1)
+        check_whole("whole", whole, 0)
+        check_whole("max_chars", max_chars, 100)
+        check_whole("title_weight", title_weight, 0)
+        check_choice("stemmer", stemmer, STEMMINGS)
+        check_choice("stop_words", stop_words, STOP_WORD_LISTS)
+        check_choice("dates", dates, DATES)
+        self._weights = Weights(seeds, depth, float(link), float(anchor), float(novelty))
+        self._mentions, self._whole, self._dates = mentions, whole, dates
+        self._index = Settings(title_weight=title_weight, max_chars=max_chars, stemmer=stemmer, stop_words=stop_words)
+        # What the files depend on; the rest acts at retrieval.
+        self._built_with: dict[str, JsonValue] = {
+            "title_weight": title_weight,
+            "max_chars": max_chars,
+            "stemmer": stemmer,
+            "stop_words": stop_words,
+        }
+
+    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, int]:
+        """Write a folder of pages and its index under ``place``; returns how many passages there are."""
+        folder = place / PAGES
+        folder.mkdir()
+        texts: dict[str, str] = {}
+        written: list[Written] = []
+        for made, text in pages(corpus.documents):
+            path = folder / f"{made.key}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+            written.append(made)
+            texts[made.key] = text
+        documents = place / _DOCUMENTS
+        write_lines(documents, (made.row() for made in written))
+        context.progress(0, len(written))
+        # The index is filled from the texts at hand, without the time of any file, so that equal documents make equal
+        # bytes; it is sealed with the pages.
+        index = Index.write(folder / PLACE, self._index)
+        try:
+            index.update(sorted(texts), lambda key: Incoming(texts[key]))
+            index.compact()
+            passages = index.snapshot.passages
+        finally:
+            index.close()
+        (folder / PLACE / LOCK).unlink(missing_ok=True)
+        seal(place, "markdown", self._built_with, [path for path in place.rglob("*") if path.is_file()])
+        context.progress(len(written), len(written))
+        return {"passages": passages}
+
+    def open(self, ref: StoreRef) -> MarkdownStore:
+        """Open the pages and their index to read them."""
+        place = unseal(ref, "markdown", self._built_with)
+        try:
+            written = {row[0]: Written.of(row) for row in read_lines(place / _DOCUMENTS)}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(place, f"{_DOCUMENTS} cannot be read ({type(error).__name__})") from error
+        store = KnowledgeStore.open(place / PAGES, settings=self._index, refresh=False)
+        most = self._whole * tokenizer(self._index.tokens).marks_per_token
+        return MarkdownStore(store, written, self._weights, self._mentions, most, self._dates)
+
+
+class MarkdownStore:
+    """An open store; any number of threads may ask it."""
+
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        written: Mapping[str, Written],
+        weights: Weights,
+        mentions: bool,
+        most: int,
+        dates: Dates,
+    ) -> None:
+        self._store, self._written, self._weights, self._dates = store, written, weights, dates
+        self._snapshot: Snapshot = store.snapshot
+        self._mentioned = Mentioned(self._snapshot, store.terms)
+        self._linked = self._mentioned if mentions else self._snapshot
+        self._most = most
+
+    def close(self) -> None:
+        """Close the index."""
+        self._store.close()
+
+    def retrieve(self, query: Query) -> list[Passage]:
+        """The passages for a question, best first; each is shown at most once, a small page whole."""
+        snapshot = self._snapshot
+        named = self._mentioned.named(query.text)
+        found = rank(self._linked, self._store.terms(query.text), named, self._weights, limit=max(snapshot.passages, 1))
+        filling = Filling(query)
+        shown: set[int] = set()
+        for passage, score in zip(found.passages.tolist(), found.scores.tolist(), strict=True):
+            if filling.full:
+                break
+            if passage in shown:
+                continue
+            page = int(snapshot.page_of[passage])
+            here = range(passage, passage + 1)
+            if snapshot.page_marks[page] <= self._most:
+                here = range(int(snapshot.starts[page]), int(snapshot.starts[page + 1]))
+            shown.update(here)
+            filling.add(self._passage(page, here, score, len(filling.passages) + 1))
+        return filling.passages
+
+    def _passage(self, page: int, passages: range, score: float, rank: int) -> Passage:
+        snapshot = self._snapshot
+        stored = snapshot.stored(page)
+        start, end = snapshot.span(passages[0])[0], snapshot.span(passages[-1])[1]
+        made = self._written[stored.key]
+        date = "" if made.date is None or self._dates == "none" else made.date
+        above = [day(date) if self._dates == "day" else date, "" if made.spoken else snapshot.head(passages[0])]
+        head = " ".join(part for part in above if part)
+        text = stored.text[start:end]
+        return Passage(
+            text=f"{head}\n{text}" if head else text,
+            doc_ids=(made.id,),
+            unit_ids=made.units_in(start, end),
+            valid_from=made.date,
+            score=score,
+            rank=rank,
+            native_id=f"{stored.key}#{start}-{end}",
+        )

@@ -1,0 +1,1 @@
+"""HotPotQA: questions that need two pages of an encyclopedia, asked of one pool of pages."""

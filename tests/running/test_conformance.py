@@ -1,0 +1,167 @@
+"""The conformance suite passes on sound memories and says the right thing of each planted defect."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import planted_memories
+import pytest
+from planted_memories import MORE, MUST_SHOW
+
+from kit import Cli
+from memassay.core.registry import memories
+from memassay.running.conformance import CHECKS, Report, check_memory
+
+FILE = Path(planted_memories.__file__)
+NAMES = [check.name for check in CHECKS]
+# What needs no model, and so no minute; files go through the command below.
+LIGHT = {"full-context", "lexical"}
+
+
+def planted(name: str) -> str:
+    return f"{FILE}:{name}"
+
+
+def checked(memory: str, *only: str, seconds: float = 60.0) -> Report:
+    return check_memory(memory, seconds=seconds, checks=[check for check in CHECKS if not only or check.name in only])
+
+
+def told(report: Report) -> str:
+    return "\n".join(map(str, report.failed))
+
+
+# -- sound ---------------------------------------------------------------------------------------------------------
+
+
+def passes(memory: str, *only: str) -> None:
+    report = checked(memory, *only)
+    if report.reason is not None:
+        pytest.skip(f"{memory}: {report.reason}")
+    assert [outcome.name for outcome in report.outcomes] == list(only or NAMES)
+    assert not report.failed, told(report)
+
+
+@pytest.mark.parametrize("name", sorted(LIGHT))
+def test_a_memory_without_a_model_passes_all_but_the_ten_megabytes(name: str) -> None:
+    passes(name, *[check for check in NAMES if check != "big-document"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*memories.names(), planted("Sound")])
+def test_every_memory_of_ours_passes(name: str) -> None:
+    passes(name)
+
+
+@pytest.mark.slow
+def test_what_we_show_as_a_start_passes(cli: Cli, workplace: Path) -> None:
+    assert cli("memory", "new", "night-owl").code == 0
+    passes("./night-owl/src/night_owl/__init__.py:NightOwl")
+
+
+def test_the_memory_of_the_documentation_passes(workplace: Path) -> None:
+    page = (FILE.parents[2] / "docs" / "extending.md").read_text("utf-8")
+    source = re.search(r"^```python\n(# mymem\.py\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert source is not None
+    Path("mymem.py").write_text(source[1], encoding="utf-8")
+    passes("./mymem.py:MyMemory", "documents", "sources", "budget", "unicode")
+
+
+# -- planted defects -----------------------------------------------------------------------------------------------
+
+
+def test_there_are_ten_planted_defects_and_more() -> None:
+    assert len(MUST_SHOW) >= 10
+    assert {check for check, _ in [*MUST_SHOW.values(), *MORE.values()]} == set(NAMES)
+
+
+@pytest.mark.parametrize("defect", MUST_SHOW)
+def test_a_planted_defect_is_named(defect: type) -> None:
+    check, seen = MUST_SHOW[defect]
+    (outcome,) = checked(planted(defect.__name__), check).outcomes
+    assert outcome.status == "FAILED"
+    assert re.search(seen, outcome.seen), outcome.seen
+    assert outcome.fix
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defect", [*MUST_SHOW, *MORE])
+def test_no_other_check_complains(defect: type) -> None:
+    check, seen = {**MUST_SHOW, **MORE}[defect]
+    report = checked(planted(defect.__name__), seconds=6.0)
+    assert [outcome.name for outcome in report.failed] == [check], told(report)
+    assert re.search(seen, report.failed[0].seen), told(report)
+
+
+def test_what_depends_on_the_last_question_is_named() -> None:
+    (outcome,) = checked(planted("LearnsFromQuestions"), "deterministic").outcomes
+    assert outcome.status == "FAILED" and "asked again, in another order" in outcome.seen
+
+
+# -- how it ends ---------------------------------------------------------------------------------------------------
+
+
+def test_the_command_says_it_in_json(cli: Cli) -> None:
+    ran = cli("memory", "check", "files", "--set", "files.context=2", "--json")
+    assert ran.code == 0 and ran.err == "", ran.err
+    said = ran.json
+    assert (said["memory"], said["options"], said["passed"]) == ("files", {"context": 2}, True)
+    assert [check["name"] for check in said["checks"]] == NAMES
+    assert {check["status"] for check in said["checks"]} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("NeedsModel", "it writes with a model and was given none"),
+        ("NeedsExtra", "onnxruntime is not installed; run: pip install 'memassay[hybrid]'."),
+    ],
+)
+def test_a_memory_that_cannot_be_measured_is_not_applicable(cli: Cli, name: str, reason: str) -> None:
+    ran = cli("memory", "check", planted(name))
+    assert ran.code == 3 and ran.complaint == f"memassay: {name} cannot be measured here: {reason}"
+    lines = ran.out.splitlines()
+    assert len(lines) == len(NAMES)
+    assert all(line.startswith(("not applicable", "passed          settings")) for line in lines)
+    assert lines[-1].endswith(reason)
+
+
+def test_a_memory_that_hangs_is_a_failed_check_and_no_hang(cli: Cli) -> None:
+    started = time.monotonic()
+    ran = cli("memory", "check", planted("HangsAtBirth"), "--seconds", "1")
+    assert time.monotonic() - started < 10
+    assert ran.code == 1 and ran.err == ""
+    first, *rest = ran.out.splitlines()
+    assert first.startswith("FAILED          settings") and "seen: no answer after 1 s; fix: " in first
+    assert [line.split()[:2] for line in rest] == [["not", "applicable"]] * (len(NAMES) - 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["lexicl"], "Unknown memory 'lexicl'. Did you mean 'lexical'?"),
+        (["lexical", "--set", "lexical.windw=3"], "has no setting 'windw'. Did you mean 'window'"),
+        (["lexical", "--set", "files.context=3"], "no memory 'files'"),
+        (["lexical,files"], "Check one memory at a time: memassay memory check lexical."),
+        (["./nowhere.py:Memory"], "There is no file"),
+        ([planted("CannotBeMade")], "cannot be made: ValueError: no."),
+    ],
+)
+def test_a_mistake_is_one_sentence(cli: Cli, arguments: list[str], complaint: str) -> None:
+    ran = cli("memory", "check", *arguments)
+    assert ran.code == 2 and ran.out == ""
+    assert complaint in ran.complaint
+
+
+def test_nothing_is_left_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = tmp_path / "started"
+    monkeypatch.setenv("STARTED", str(note))
+    assert not checked(planted("StartsAProcess"), "empty-store").failed
+    stat = Path("/proc", note.read_text("ascii"), "stat")
+    until = time.monotonic() + 5
+    while (
+        running := stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    ) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not running
