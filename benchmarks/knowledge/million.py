@@ -4,7 +4,8 @@
     python benchmarks/knowledge/million.py --pages 100000
 
 Pages are generated as they are read, so their files cost nothing; they are parsed, cut, counted in tokens, indexed and
-stored as files would be. Building and answering are processes of their own, and the peak is what the system says of each.
+stored as files would be. Building, answering and editing are processes of their own, and the peak is what the system
+says of each.
 """
 
 from __future__ import annotations
@@ -90,7 +91,16 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         for step in ("build", "answer", "edit"):
-            command = [sys.executable, __file__, "--pages", str(given.pages), "--step", step, "--folder", str(folder / "index")]
+            command = [
+                sys.executable,
+                __file__,
+                "--pages",
+                str(given.pages),
+                "--step",
+                step,
+                "--folder",
+                str(folder / "index"),
+            ]
             subprocess.run(command, check=True)
     finally:
         shutil.rmtree(folder)

@@ -1,6 +1,6 @@
 """Coverage and size of every rule of the statistics contract that is built, by simulation.
 
-    python benchmarks/statistics/simulate.py                  all tables, 4,000 runs a cell (about twenty minutes)
+    python benchmarks/statistics/simulate.py                  all tables, 4,000 runs a cell (about half an hour)
     python benchmarks/statistics/simulate.py one-arm gate     some of them
     python benchmarks/statistics/simulate.py --runs 500       faster and rougher
 

@@ -105,6 +105,9 @@ def test_tree_squash_stats(cli: Cli, notes: Path) -> None:
     assert "## The boiler\n" in squashed.out and "### Faults\n" in squashed.out
     assert "pages: 3\n" in cli("store", "stats", "-d", notes).out
     assert "title: Ada\n" in cli("store", "stats", "people/ada", "-d", notes).out
+    (notes / "people/ada.md").write_text("---\na: [\n---\n# Ada\n\nSee the [garden](../garden.md).\n")
+    wrong = cli("store", "stats", "-d", notes).out
+    assert "brokenLinks: garden (people/ada)\n" in wrong and "problems: people/ada (" in wrong
 
 
 def test_query(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,6 +163,20 @@ def test_editing(cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch) -> None
         {"key": "index"},
         {"key": "places/grün"},
     ]
+
+
+def test_a_dry_run_says_what_would_happen(cli: Cli, notes: Path) -> None:
+    dry = ["-d", str(notes), "--dry-run"]
+    assert cli("store", "rename", "people/ada", "ada", *dry).out == (
+        "would create ada\nwould change house/boiler\nwould change index\nwould remove people/ada\n"
+    )
+    gone = "would change house/boiler\nwould change index\nwould remove people/ada\n"
+    assert cli("store", "delete", "people/ada", *dry).out == gone
+    deletion = "{filter: {$key: people/ada}, expect: 1}"
+    assert cli("store", "query", "delete", deletion, *dry).out == gone
+    assert (
+        cli("store", "query", "update", "{filter: {a: 1}, update: {$set: {a: 2}}}", *dry).out == "Nothing to change.\n"
+    )
 
 
 def test_index(cli: Cli, notes: Path, workplace: Path) -> None:

@@ -15,12 +15,17 @@ LINES = st.sampled_from(
     [
         "# One", "## Two *em* `code`", "### Three", "Title", "=====", "---", "***", "",
         "words and [a](b.md) more", "[alone](x/y)", "[[wiki]]", "[[a/wiki|shown]]", "![image](i.png)", "**[bold](b)**",
-        "- item", "  - inner [l](../l.md)", "    - deep", "* star", "1. first", "2) other", "- [ ] task", "-", "- - both",
+        "- item", "  - inner [l](../l.md)", "    - deep", "* star", "1. first", "2) other", "- [ ] task", "-",
+        "- - both",
         "> quote", "> - quoted item [q](q)", ">> deeper", "```py", "```", "    indented", "\tcode", "~~~",
-        "| a | b |", "|---|---|", "| [c](c) | [[d\\|e]] |", "<div>", "</div>", "<!-- note", "-->", "inline <b>html</b><br>x",
-        "[r]: /target 'title'", "[label][r] and [r]", "[^1]: note", "text[^1]", "hard  ", "break\\", "é 漢字 🙂", "a\x00b",
-        "[e](<a b.md> \"t\")", "[p](%2e%2e/x%20y#f)", "[h](http://x.y)", "<mailto:a@b.c>", "title: x", "# ", "#", "a\rb",
-        "  continued", "   [near](n)", "&amp; \\* _x_ ~~y~~", "\ud800", "\u2028", "[x](y", "[[", "]]", "](", "[a]: <",
+        "| a | b |", "|---|---|", "| [c](c) | [[d\\|e]] |", "<div>", "</div>", "<!-- note", "-->",
+        "inline <b>html</b><br>x",
+        "[r]: /target 'title'", "[label][r] and [r]", "[^1]: note", "text[^1]", "hard  ", "break\\", "é 漢字 🙂",
+        "a\x00b",
+        "[e](<a b.md> \"t\")", "[p](%2e%2e/x%20y#f)", "[h](http://x.y)", "<mailto:a@b.c>", "title: x", "# ", "#",
+        "a\rb",
+        "  continued", "   [near](n)", "&amp; \\* _x_ ~~y~~", "\ud800", "\u2028", "[x](y", "[[", "]]", "](",
+        "[a]: <",
     ]
 )  # fmt: skip
 NOISE = st.text(alphabet=st.sampled_from(list("#-*>`[]()|!\\<&~_:=+1. \t\n\r\x00aé\u2028\ud800")), max_size=40)

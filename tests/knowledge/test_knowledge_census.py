@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from knowledge_texts import shelf
+
 from memassay.core.errors import UsageError
 from memassay.knowledge.census import page_stats, stats
 

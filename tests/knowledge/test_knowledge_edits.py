@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from knowledge_texts import TEXTS, shelf, texts_of
+
 from memassay.core.errors import UsageError
 from memassay.knowledge.edits import Change, Edit, applied, cut, deleted, renamed
 from memassay.knowledge.library import Shelf
@@ -35,7 +35,8 @@ def test_a_rename_rewrites_links_wherever_and_however_they_are_written() -> None
         old="# Old\n\nsee [self](old.md#x), [away](sub/n.md) and [gone](nowhere)\n",
         sub_n=(
             "---\nlink: '[x](../old.md)'\n---\n[o](../old.md)\r\n\n| t |\n|---|\n| [c](/old) and [[old\\|w]] |\n\n"
-            "- <b>x</b> [*o*](<../old.md#part> 'title')\n> [q][r] ![i](../old.md) `[k](../old)`\n\n[[old]] [[/old|p]]\n\n"
+            "- <b>x</b> [*o*](<../old.md#part> 'title')\n> [q][r] ![i](../old.md) `[k](../old)`\n\n"
+            "[[old]] [[/old|p]]\n\n"
             '[r]: ../old "t"\n'
         ),
         other="nothing [n](sub/n)\n",
@@ -85,7 +86,8 @@ def test_a_rename_to_a_wrong_or_taken_key_is_refused() -> None:
 def test_a_delete_leaves_the_words_of_links_and_takes_out_lines_that_were_only_a_link() -> None:
     library = shelf(
         gone="[back](n)\n",
-        n="# N\n\n[Gone](gone)\n\ntext [*the* page](gone.md#x), [[gone]] and [[gone|it]].\n\n- [g][r]\n\n[[gone]]\n\n[r]: gone\n",
+        n="# N\n\n[Gone](gone)\n\ntext [*the* page](gone.md#x), [[gone]] and [[gone|it]].\n\n"
+        "- [g][r]\n\n[[gone]]\n\n[r]: gone\n",
         m="[Gone](gone)\n",
         keep="[n](n)\n",
     )
@@ -123,7 +125,7 @@ def test_a_block_goes_with_its_lines(text: str, block: str, left: str) -> None:
 NAMES = st.sampled_from(["a", "b", "x/a", "x/y/b", "c d", "x/l", "l", "wiki", "a/wiki", "target", "x/y"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.dictionaries(NAMES, TEXTS, min_size=1, max_size=4), st.data())
 def test_after_a_rename_every_link_means_the_same_page(texts: dict[str, str], data: st.DataObject) -> None:
     library = Shelf(texts)
@@ -154,7 +156,7 @@ def without_links(text: str, links: object) -> str:
     return "".join([*kept, text[at:]])
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.dictionaries(NAMES, TEXTS, min_size=1, max_size=4), st.data())
 def test_after_a_delete_no_link_means_the_page_and_no_word_is_lost(texts: dict[str, str], data: st.DataObject) -> None:
     library = Shelf(texts)

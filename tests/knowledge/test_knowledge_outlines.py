@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from knowledge_texts import shelf
+
 from memassay.core.errors import UsageError
 from memassay.knowledge.library import Shelf
 from memassay.knowledge.outlines import squash, tree
@@ -54,7 +54,8 @@ def test_the_deepest_tree_is_json() -> None:
 def test_inclusions_give_way_to_pages_with_deeper_headers() -> None:
     library = shelf(
         a="---\nx: 1\n---\n# A\n\nbefore\n\n## Part\n\n[b](sub/b)\n\nafter [b](sub/b)\n",
-        sub_b="---\ntitle: no\n---\n\n# B\n\ntext [c](c) ![i](i.png)\n\nUnder\nlined\n---\n\n[c](c.md)\n\n[back](../a)\n",
+        sub_b="---\ntitle: no\n---\n\n# B\n\ntext [c](c) ![i](i.png)\n\nUnder\nlined\n---\n\n"
+        "[c](c.md)\n\n[back](../a)\n",
         sub_c="### C\n\n[[sub/b]]\n\n    # code\n\n- # inside\n",
     )
     assert squash(library, "a") == (

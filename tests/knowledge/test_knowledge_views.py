@@ -7,8 +7,8 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from knowledge_texts import shelf
+
 from memassay.core.errors import UsageError
 from memassay.core.tokens import count
 from memassay.knowledge.fields import Fields
@@ -19,8 +19,10 @@ from memassay.knowledge.views import Expansion, find, retrieve
 
 LIBRARY = shelf(
     index="# Start\n\n## People\n\n[Ada](people/ada)\n\n[Bob](people/bob.md)\n\n## Else\n\n[gone](missing)\n",
-    people_ada="---\nborn: 1815\ntags: [maths, engine]\n_hidden: 1\ntitle: Ada\n---\n# A\n\nKnows [[bob]] and the [engine](/engine).\n",
-    people_bob="---\nborn: 1791\nauthor:\n  name: Z\n---\n# Bob\n\n## Work\n\n- built the [[engine]]\n- built the [[engine]] twice\n",
+    people_ada="---\nborn: 1815\ntags: [maths, engine]\n_hidden: 1\ntitle: Ada\n---\n"
+    "# A\n\nKnows [[bob]] and the [engine](/engine).\n",
+    people_bob="---\nborn: 1791\nauthor:\n  name: Z\n---\n"
+    "# Bob\n\n## Work\n\n- built the [[engine]]\n- built the [[engine]] twice\n",
     engine="# Engine\n\nAnalytical.\n\n```py\nrun(1)\n```\n",
     lone="no header, [ada](people/ada)\n",
 )
@@ -213,7 +215,7 @@ def test_pages_are_selected_by_what_is_above_them() -> None:
     assert keys(find(library, selector=Selector.read(inside=["top", "c"]))) == ["b"]
     assert keys(find(library, selector=Selector.read(any_of=["top", "c"]), sort="key")) == ["a", "b"]
     assert keys(find(library, selector=Selector.read(outside=["top"]), sort="key")) == ["c", "d", "top"]
-    with pytest.raises(UsageError, match="There is no page 'tops'. Did you mean 'top'"):
+    with pytest.raises(UsageError, match=r"There is no page 'tops'\. Did you mean 'top'"):
         find(library, selector=Selector.read(inside=["tops"]))
     for wrong in (5, {"keys": "a"}, {"key": "a", "depth": -1}):
         with pytest.raises(UsageError):

@@ -10,7 +10,7 @@ PIECES = st.sampled_from(
     [
         "# Top\n", "## Part one\n", "### Deep\n", "## Part two\n", "\n", "\n\n", "A line. ", "word " * 12,
         "- item one\n", "  - inner item\n", "> quoted words\n", "```\ncode line\n```\n", "[Ada](people/ada.md)",
-        "\n\n[Ada](people/ada.md)\n\n", "| a | b |\n| - | - |\n| c | d |\n", "x" * 70 + " ", "[label]: a.md\n", "é東京 ",
+        "\n\n[Ada](people/ada.md)\n\n", "| a |\n| - |\n| c |\n", "x" * 70 + " ", "[label]: a.md\n", "é東京 ",
         "---\n", "title: T\n", "\r", "\x00",
     ]
 )  # fmt: skip

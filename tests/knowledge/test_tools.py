@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from memassay.core.errors import MemassayError, UnknownName, UsageError
 from memassay.core.tokens import tokenizer
@@ -257,6 +259,32 @@ def test_a_wrong_call_is_one_sentence(desk: Desk, tool: str, arguments: dict[str
         desk.call(tool, arguments)
     sentence = str(caught.value)
     assert says in sentence and "\n" not in sentence and sentence.endswith((".", "?")) and len(sentence) < 400
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["index", "people/ada", "house/boiler", "../x", "$key", "key", "depth", "filter: {}", "find"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(data=st.data())
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_call_is_answered_or_refused_in_one_sentence(desk: Desk, data: st.DataObject) -> None:
+    tool = data.draw(st.sampled_from(READERS))
+    names = sorted(TOOLS[tool].takes.schema_of()["properties"])
+    arguments = data.draw(st.dictionaries(st.sampled_from([*names, "wrong"]), JSON, max_size=4))
+    try:
+        texts = desk.call(tool, arguments)
+    except MemassayError as error:
+        assert "\n" not in str(error).strip() and len(str(error)) < 1_000
+    else:
+        assert tool == "squash" or json.loads(texts[0]) is not None
 
 
 WRITES: list[tuple[str, dict[str, Any]]] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ _EDGES = {
     "referencedBy": "referred to by",
     "includedBy": "included by",
 }
+_DONE = ("created", "changed", "removed")
 
 
 def found(items: Sequence[Mapping[str, Any]]) -> str:
@@ -56,11 +58,12 @@ def facts(values: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def changes(value: Mapping[str, Any]) -> str:
+def changes(value: Mapping[str, Any], dry_run: bool = False) -> str:
     """What an edit did, or would do: one line per page."""
-    lines = [f"created {item['key']}" for item in value.get("creates", ())]
-    lines += [f"changed {item['key']}" for item in (*value.get("updates", ()), *value.get("changed", ()))]
-    lines += [f"removed {key}" for key in value.get("removes", ())]
+    created, changed, removed = ("would create", "would change", "would remove") if dry_run else _DONE
+    lines = [f"{created} {item['key']}" for item in value.get("creates", ())]
+    lines += [f"{changed} {item['key']}" for item in (*value.get("updates", ()), *value.get("changed", ()))]
+    lines += [f"{removed} {key}" for key in (*value.get("removes", ()), *value.get("removed", ()))]
     return "\n".join(lines) or "Nothing to change."
 
 
@@ -77,17 +80,27 @@ def _named(item: Mapping[str, Any]) -> str:
 
 
 def _field(name: str, value: Any) -> list[str]:
-    if isinstance(value, list) and all(isinstance(part, Mapping) and "key" in part for part in value):
-        return [f"{_EDGES.get(name, name)}: {', '.join(_counted(part) for part in value) or 'none'}"]
-    if isinstance(value, list) and not any(isinstance(part, Mapping | list) for part in value):
-        return [f"{name}: {', '.join(map(str, value)) or 'none'}"]
+    if isinstance(value, list) and all(isinstance(part, str) or _names_page(part) for part in value):
+        return [f"{_EDGES.get(name, name)}: {', '.join(map(_short, value)) or 'none'}"]
     if isinstance(value, list):
-        return [f"{name}:", *(f"  - {part}" for part in value)]
+        return [f"{name}:", *(f"  - {_plain(part)}" for part in value)]
     if isinstance(value, Mapping):
         return [f"{name}:", *(f"  {line}" for inner, part in value.items() for line in _field(inner, part))]
     return [f"{name}: {'none' if value is None else value}"]
 
 
-def _counted(part: Mapping[str, Any]) -> str:
-    count = part.get("count", part.get("similarity"))
-    return str(part["key"]) if count is None else f"{part['key']} ({count})"
+def _names_page(part: Any) -> bool:
+    return isinstance(part, Mapping) and "key" in part
+
+
+def _short(part: Any) -> str:
+    """A page in a list: its key, and the one thing that is said of it."""
+    if isinstance(part, str):
+        return part
+    about = [part[name] for name in ("count", "score", "problem", "sources") if name in part]
+    said = [", ".join(one) if isinstance(one, list) else str(one) for one in about]
+    return f"{part['key']} ({said[0]})" if said else str(part["key"])
+
+
+def _plain(part: Any) -> str:
+    return part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)

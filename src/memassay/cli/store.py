@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -48,7 +48,13 @@ Key = Annotated[str, typer.Argument(help="The page's key, such as people/ada.")]
 Content = Annotated[str | None, typer.Option("--content", help="The whole page; standard input if not given.")]
 
 
-@app.command(help="Answer a question with the passages that match best, each with its place.")
+_SEARCH_HELP = """Answer a question with the passages that match best, each with its place.
+
+    memassay store search "who repairs the boiler" --dir notes --max-tokens 500
+"""
+
+
+@app.command(help=_SEARCH_HELP)
 def search(
     text: Annotated[str, typer.Argument(help="The question.")],
     dir_: Dir = Path(),
@@ -63,7 +69,15 @@ def search(
     _show(_ask("search", dir_, index, asked), notes.passages, json_)
 
 
-@app.command(help="List pages: by words, by letters, by links, by what includes them; else the most linked first.")
+_FIND_HELP = """List pages: by words, by letters, by links, by what includes them; else the most linked first.
+
+    memassay store find "pressure sensor" --dir notes
+
+    memassay store find --in index:0 --sort date:-1 --project key,title,date --dir notes
+"""
+
+
+@app.command(help=_FIND_HELP)
 def find(
     text: Annotated[str | None, typer.Argument(help="Words to look for; best match first.")] = None,
     dir_: Dir = Path(),
@@ -101,9 +115,15 @@ def find(
 
 
 _DEPTH = "; how deep, 0 to the end"
+_RETRIEVE_HELP = """Read whole pages, by key or by words, with the pages around them.
+
+    memassay store retrieve people/ada --references 1 --dir notes
+
+    memassay store retrieve --search "boiler" --limit 3 --max-tokens 2000 --dir notes
+"""
 
 
-@app.command(help="Read whole pages, by key or by words, with the pages around them.")
+@app.command(help=_RETRIEVE_HELP)
 def retrieve(
     keys: Annotated[list[str] | None, typer.Argument(help="The pages' keys.")] = None,
     dir_: Dir = Path(),
@@ -232,11 +252,19 @@ def query(
         "strict": strict,
     }
     reply = _ask("query", dir_, index, asked, write=edits and not dry_run)
-    shown = notes.changes if edits else notes.facts if operation == "count" else notes.found
+    shown = _changes(dry_run) if edits else notes.facts if operation == "count" else notes.found
     _show(reply, shown, json_)
 
 
-@app.command(help="Write a new page, from --content or standard input.")
+_CREATE_HELP = """Write a new page, from --content or standard input.
+
+    memassay store create people/cem --content "# Cem" --dir notes
+
+    memassay store create people/cem --dir notes < cem.md
+"""
+
+
+@app.command(help=_CREATE_HELP)
 def create(
     key: Key,
     dir_: Dir = Path(),
@@ -258,10 +286,8 @@ def update(key: Key, dir_: Dir = Path(), content: Content = None, index: Index =
 
 @app.command(help="Take a page away; links to it become plain words.")
 def delete(key: Key, dir_: Dir = Path(), dry_run: DryRun = False, index: Index = None, json_: Json = False) -> None:
-    from memassay.cli import notes
-
     reply = _ask("delete", dir_, index, {"key": key, "dry_run": dry_run}, write=not dry_run)
-    _show(reply, notes.changes, json_)
+    _show(reply, _changes(dry_run), json_)
 
 
 @app.command(help="Give a page another key; links to it are rewritten everywhere.")
@@ -273,10 +299,8 @@ def rename(
     index: Index = None,
     json_: Json = False,
 ) -> None:
-    from memassay.cli import notes
-
     reply = _ask("rename", dir_, index, {"old_key": old, "new_key": new, "dry_run": dry_run}, write=not dry_run)
-    _show(reply, notes.changes, json_)
+    _show(reply, _changes(dry_run), json_)
 
 
 @app.command("index", help="Bring the index up to date; it is kept in .memassay in the folder, or in --index.")
@@ -338,7 +362,7 @@ def _input() -> str:
         raise DataError("Standard input is not UTF-8; convert it first.") from None
 
 
-def _show(reply: Reply, text: Any, json_: bool) -> None:
+def _show(reply: Reply, text: Callable[[Any], str], json_: bool) -> None:
     from memassay.cli.output import emit, print_json, say
 
     if json_:
@@ -347,6 +371,14 @@ def _show(reply: Reply, text: Any, json_: bool) -> None:
         emit(text(reply.value))
     if reply.note is not None:
         say(_left_out(reply.note))
+
+
+def _changes(dry_run: bool) -> Callable[[Any], str]:
+    from functools import partial
+
+    from memassay.cli import notes
+
+    return partial(notes.changes, dry_run=dry_run)
 
 
 def _left_out(note: Mapping[str, Any]) -> str:

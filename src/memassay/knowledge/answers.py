@@ -14,17 +14,14 @@ from memassay.knowledge import query as queries
 from memassay.knowledge.arguments import Selecting
 from memassay.knowledge.edits import Change
 from memassay.knowledge.fields import Fields, Item
+from memassay.knowledge.finder import Finder
 from memassay.knowledge.listing import Limits, Listing, Overflow, as_json
-from memassay.knowledge.mentions import Mentioned
 from memassay.knowledge.packing import Packed, Packing
 from memassay.knowledge.pages import Page, parse
-from memassay.knowledge.ranking import Weights, rank
 from memassay.knowledge.selection import Selector
-from memassay.knowledge.snapshot import Snapshot
 from memassay.knowledge.store import KnowledgeStore
 
 _DIGEST = 16
-_WEIGHTS = Weights()
 _NO_BUDGET = 1 << 40
 
 
@@ -50,8 +47,7 @@ class Answers:
 
     def __init__(self, store: KnowledgeStore) -> None:
         self._store = store
-        # The names of the pages of the latest snapshot that was searched.
-        self._mentioned: tuple[Snapshot, Mentioned] | None = None
+        self._finder = Finder(store.terms)
 
     def find(self, asked: given.Find) -> Reply:
         """Pages as their fields."""
@@ -164,8 +160,8 @@ class Answers:
     def _fitting(self, asked: given.Search) -> tuple[Packing, list[Item], int]:
         """The most that fits once it is written as JSON: keys, places and quoting are paid out of the same budget."""
         snapshot = self._store.snapshot
-        order = self._ranked(snapshot, asked.text, asked.limit)
-        candidates = [packing.of_passage(snapshot, passage) for passage in order]
+        order, _ = self._finder(snapshot, asked.text)
+        candidates = [packing.of_passage(snapshot, passage) for passage in order[: asked.limit or None]]
         counter = tokenizer(snapshot.tokens)
         page = functools.cache(lambda key: parse(key, snapshot.stored(snapshot.find(key)).text))
 
@@ -188,17 +184,6 @@ class Answers:
             else:
                 high = middle
         return best
-
-    def _ranked(self, snapshot: Snapshot, text: str, limit: int) -> list[int]:
-        """The passages for a question, as the memory ``markdown`` orders them by default."""
-        mentioned = self._mentioned
-        if mentioned is None or mentioned[0] is not snapshot:
-            mentioned = self._mentioned = (snapshot, Mentioned(snapshot, self._store.terms))
-        names = mentioned[1]
-        terms = self._store.terms(text)
-        found = rank(names, terms, names.named(text), _WEIGHTS, limit=limit or max(snapshot.passages, 1))
-        order: list[int] = found.passages.tolist()
-        return order
 
     def _limits(self, tokens: int, document_tokens: int = 0, documents: int = 0, overflow: Overflow = "stop") -> Limits:
         counter = self._store.snapshot.tokens

@@ -41,8 +41,8 @@ CREATE TABLE texts (id INTEGER PRIMARY KEY, front TEXT NOT NULL, heads BLOB NOT 
 CREATE TABLE wiki (tail BLOB NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (tail, node)) WITHOUT ROWID;
 CREATE TABLE unsettled (tail BLOB PRIMARY KEY) WITHOUT ROWID;
 """
-# Page texts kept decoded: some 2 MB. Rows never change, so they are never stale.
-_KEPT = 2_000
+# Pages kept decoded: some 15 MB if they are small. Rows never change, so they are never stale.
+_KEPT = 5_000
 _ROWS = "SELECT pages.id, node, nodes.text, names, numbers"
 
 
@@ -163,11 +163,13 @@ class Catalog:
                 yield change
                 change.finish()
                 db.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 self._terms.forget()
                 self._nodes.forget()
                 if db.in_transaction:
                     db.execute("ROLLBACK")
+                if isinstance(error, sqlite3.OperationalError):
+                    raise EnvironmentProblem(f"The index cannot be written ({error}).") from error
                 raise
 
     def clear(self, settings: str) -> None:
@@ -218,13 +220,15 @@ class Catalog:
         Raises:
             EnvironmentProblem: the page died long ago and is forgotten.
         """
-        kept = self._kept.get(page)
-        if kept is None:
-            kept = self._fetched(page)
-            if len(self._kept) >= _KEPT:
-                self._kept.clear()
-            self._kept[page] = kept
-        return kept
+        found = self._fetched(page)
+        if len(self._kept) >= _KEPT:
+            self._kept.clear()
+        self._kept[page] = found
+        return found
+
+    def kept(self, page: int) -> Stored | None:
+        """:meth:`stored` of a page that was asked for before, as long as it is remembered."""
+        return self._kept.get(page)
 
     def _fetched(self, page: int) -> Stored:
         with self._lock:

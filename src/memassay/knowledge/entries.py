@@ -7,8 +7,7 @@ pages.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 from memassay.core.digest import digest_text
@@ -56,7 +55,7 @@ class Entry:
         names: see :func:`memassay.knowledge.mentions.names`.
         heads: for each passage what :func:`memassay.knowledge.passages.head` says.
         shapes: its passages.
-        counts: for each passage its terms and their weighted counts.
+        terms: for each passage its terms, those of the title as often as they count, then its own.
         title_terms: the terms of the title in order, without repetitions.
         edges: its links to pages as (key, ``INCLUSION`` or ``REFERENCE``, passage), without repetitions.
         tails: last segments of the keys that its wiki links mean: a new page of that name may be meant instead.
@@ -68,7 +67,7 @@ class Entry:
     names: list[str]
     heads: list[str]
     shapes: list[Shape]
-    counts: Sequence[Mapping[str, int]]
+    terms: list[list[str]]
     title_terms: list[str]
     edges: list[tuple[str, int, int]]
     tails: list[str]
@@ -94,14 +93,14 @@ class Indexing:
         page after page, for the tables of the tokenizer and the words of the analyzer stay in the processor's caches.
         """
         cuts = [passages.cut(page, self.settings.max_chars) for page in pages]
-        texts = [passages.searched(page, cut) for page, cut in zip(pages, cuts, strict=True)]
+        texts = [passages.searched(page, found) for page, found in zip(pages, cuts, strict=True)]
         titles = [self._terms(passages.short_title(page) or ("" if page.title else tail(page.key))) for page in pages]
         terms = [[self._terms(text) for text in found] for found in texts]
-        heads = [[passages.head(page, found) for found in cut] for page, cut in zip(pages, cuts, strict=True)]
-        sizes = [self._sizes(*page) for page in zip(pages, cuts, heads, strict=True)]
+        heads = [[passages.head(page, cut) for cut in found] for page, found in zip(pages, cuts, strict=True)]
+        sizes = [self._sizes(page, found, above) for page, found, above in zip(pages, cuts, heads, strict=True)]
         return [
-            self._entry(page, cut, title, found, above, size, aim)
-            for page, cut, title, found, above, size in zip(pages, cuts, titles, terms, heads, sizes, strict=True)
+            self._entry(page, found, title, own, above, marks, aim)
+            for page, found, title, own, above, marks in zip(pages, cuts, titles, terms, heads, sizes, strict=True)
         ]
 
     def _sizes(self, page: Page, cuts: list[Cut], heads: list[str]) -> tuple[list[tuple[int, int]], int]:
@@ -120,15 +119,10 @@ class Indexing:
         title: list[str],
         terms: list[list[str]],
         heads: list[str],
-        sizes: tuple[list[tuple[int, int]], int],
+        marks: tuple[list[tuple[int, int]], int],
         aim: Aim,
     ) -> Entry:
-        weight = self.settings.title_weight
-        counts = [Counter(found) for found in terms]
-        if weight:
-            for held in counts:
-                for term in title:
-                    held[term] += weight
+        weighted = title * self.settings.title_weight
         edges, tails = self._edges(page, cuts, aim)
         return Entry(
             page=page,
@@ -136,14 +130,14 @@ class Indexing:
             names=names(page.title or tail(page.key)),
             heads=heads,
             shapes=[
-                Shape(*cut.span, cut.section, len(found) + weight * len(title), *marks)
-                for cut, found, marks in zip(cuts, terms, sizes[0], strict=True)
+                Shape(*cut.span, cut.section, len(weighted) + len(own), *size)
+                for cut, own, size in zip(cuts, terms, marks[0], strict=True)
             ],
-            counts=counts,
+            terms=[weighted + own for own in terms],
             title_terms=list(dict.fromkeys(title)),
             edges=edges,
             tails=tails,
-            page_marks=sizes[1],
+            page_marks=marks[1],
         )
 
     def edges(self, page: Page, aim: Aim) -> list[tuple[str, int, int]]:

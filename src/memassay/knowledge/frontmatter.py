@@ -266,7 +266,7 @@ def _remove(text: str, name: str) -> str:
     key, inner = node.entries[path[-1]]
     del place[path[-1]]
     if not node.block:
-        after = text[: node.start] + json.dumps(place, ensure_ascii=False) + text[node.end :]
+        after = text[: node.start] + shown(place) + text[node.end :]
     elif around is not None and len(node.entries) == 1:
         after = _replaced(text, around, node, {})
     else:
@@ -319,7 +319,7 @@ def _first(text: str, path: Sequence[str], value: JsonValue) -> str:
 def _added(text: str, node: Node, name: str, value: JsonValue) -> str:
     if not node.block:
         whole = {**cast(dict[str, JsonValue], node.value), name: value}
-        return text[: node.start] + json.dumps(whole, ensure_ascii=False) + text[node.end :]
+        return text[: node.start] + shown(whole) + text[node.end :]
     indent = text[text.rfind("\n", 0, node.start) + 1 : node.start]
     at = text.find("\n", node.end) + 1
     return f"{text[:at]}{indent}{shown(name)}: {shown(value)}{_line_end(text)}{text[at:]}"

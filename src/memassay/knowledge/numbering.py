@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from memassay.knowledge.strings import decoded, encoded
 
@@ -11,11 +11,11 @@ _AT_ONCE = 500
 
 
 class Numbered:
-    """Strings with numbers from 0, as they are first met."""
+    """Strings with numbers from 0, as they are first met. ``known`` are those that this process has met."""
 
     def __init__(self, db: sqlite3.Connection, table: str) -> None:
         self._db, self._table = db, table
-        self._known: dict[str, int] = {}
+        self.known: dict[str, int] = {}
         self._count = -1
 
     def __len__(self) -> int:
@@ -23,25 +23,23 @@ class Numbered:
             (self._count,) = self._db.execute(f"SELECT COALESCE(MAX(id) + 1, 0) FROM {self._table}").fetchone()
         return self._count
 
-    def numbers(self, texts: Sequence[str]) -> Mapping[str, int]:
-        """Numbers of these strings, and of others; a new one gets the next number."""
-        known = self._known
-        unknown = dict.fromkeys(text for text in texts if text not in known)
-        if unknown:
-            first = len(self)
-            if len(known) < first:
-                known.update(found(self._db, self._table, list(unknown)))
-            new = {text: first + at for at, text in enumerate(text for text in unknown if text not in known)}
-            self._db.executemany(
-                f"INSERT INTO {self._table} VALUES (?, ?)", [(number, encoded(text)) for text, number in new.items()]
-            )
-            known.update(new)
-            self._count = first + len(new)
-        return known
+    def learn(self, texts: Sequence[str]) -> None:
+        """Know these strings; new ones get the next numbers, in their order."""
+        known = self.known
+        unknown = list(dict.fromkeys(text for text in texts if text not in known))
+        first = len(self)
+        if unknown and len(known) < first:
+            known.update(found(self._db, self._table, unknown))
+        new = [text for text in unknown if text not in known]
+        self._db.executemany(
+            f"INSERT INTO {self._table} VALUES (?, ?)", [(first + at, encoded(text)) for at, text in enumerate(new)]
+        )
+        known.update({text: first + at for at, text in enumerate(new)})
+        self._count = first + len(new)
 
     def forget(self) -> None:
         """What was learnt may have been rolled back."""
-        self._known.clear()
+        self.known.clear()
         self._count = -1
 
 

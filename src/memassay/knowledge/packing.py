@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memassay.core.dossier import block
 from memassay.core.tokens import Tokenizer, tokenizer
+from memassay.knowledge.archive import Stored
 from memassay.knowledge.snapshot import Snapshot
 
 Overflow = Literal["stop", "skip"]
@@ -152,7 +154,7 @@ class _Packer:
         self._tokens: Tokenizer = tokenizer(snapshot.tokens)
         self._room = max(budget, 0) * self._tokens.marks_per_token
         self._budget = self._room
-        self._one = self._tokens.marks("1")
+        self._single = snapshot.headed if heads else snapshot.marks
         self._pieces: list[Packed] = []
         self.shown: set[int] = set()
 
@@ -162,7 +164,7 @@ class _Packer:
         if sum(marks) > self._room:
             return False
         for (first, last), taken in zip(runs, marks, strict=True):
-            self._add(first, last, taken)
+            self._add(self._excerpt(first, last), taken)
         return True
 
     def add_some(self, passages: Sequence[int]) -> bool:
@@ -171,9 +173,9 @@ class _Packer:
         for passage in self._best_first(passages):
             taken = self._marks(passage, passage + 1) + self._number(0)
             if taken > self._room:
-                self._clip(passage)
+                self._clip(self._excerpt(passage, passage + 1))
                 break
-            self._add(passage, passage + 1, taken, part=True)
+            self._add(self._excerpt(passage, passage + 1), taken, part=True)
         return len(self._pieces) > before
 
     def packing(self, left_out: Sequence[Candidate]) -> Packing:
@@ -188,51 +190,49 @@ class _Packer:
 
     def _number(self, ahead: int) -> int:
         """What the number of a block takes more than a ``1``."""
-        return self._tokens.marks(str(len(self._pieces) + ahead + 1)) - self._one
+        name = self._tokens.name
+        return _number_marks(name, len(self._pieces) + ahead + 1) - _number_marks(name, 1)
 
     def _marks(self, first: int, last: int) -> int:
-        snapshot = self._snapshot
         if last - first == 1:
-            return int((snapshot.headed if self._heads else snapshot.marks)[first])
+            return int(self._single[first])
+        snapshot = self._snapshot
         page = int(snapshot.page_of[first])
-        if not (self._heads and snapshot.head(first)) and last - first == len(self._range(page)):
+        whole = last - first == int(snapshot.starts[page + 1] - snapshot.starts[page])
+        if whole and not (self._heads and snapshot.head(first)):
             return int(snapshot.page_marks[page])
-        return self._tokens.marks(block(1, self._shown(first, *self._span(first, last))))
+        return self._tokens.marks(block(1, self._shown(self._excerpt(first, last))))
 
-    def _range(self, page: int) -> range:
-        return range(int(self._snapshot.starts[page]), int(self._snapshot.starts[page + 1]))
+    def _excerpt(self, first: int, last: int) -> _Excerpt:
+        page = int(self._snapshot.page_of[first])
+        stored, start = self._snapshot.stored(page), int(self._snapshot.starts[page])
+        span = int(stored.numbers.starts[first - start]), int(stored.numbers.ends[last - 1 - start])
+        return _Excerpt(stored, first, last, span, stored.heads[first - start])
 
-    def _span(self, first: int, last: int) -> tuple[int, int]:
-        return self._snapshot.span(first)[0], self._snapshot.span(last - 1)[1]
+    def _shown(self, excerpt: _Excerpt) -> str:
+        text = excerpt.stored.text[excerpt.span[0] : excerpt.span[1]]
+        return f"{excerpt.head}\n{text}" if self._heads and excerpt.head else text
 
-    def _shown(self, first: int, start: int, end: int) -> str:
-        text = self._snapshot.stored(int(self._snapshot.page_of[first])).text[start:end]
-        head = self._snapshot.head(first) if self._heads else ""
-        return f"{head}\n{text}" if head else text
-
-    def _add(self, first: int, last: int, marks: int, *, end: int | None = None, part: bool = False) -> None:
-        stored = self._snapshot.stored(int(self._snapshot.page_of[first]))
-        span = self._span(first, last)
-        span = span if end is None else (span[0], end)
+    def _add(self, excerpt: _Excerpt, marks: int, *, part: bool = False, clipped: bool = False) -> None:
         piece = Packed(
-            key=stored.key,
-            digest=stored.digest,
-            text=self._shown(first, *span),
-            span=span,
-            head=self._snapshot.head(first),
-            passages=(first, last),
-            clipped=end is not None,
+            key=excerpt.stored.key,
+            digest=excerpt.stored.digest,
+            text=self._shown(excerpt),
+            span=excerpt.span,
+            head=excerpt.head,
+            passages=(excerpt.first, excerpt.last),
+            clipped=clipped,
             part=part,
             marks=marks,
         )
         self._pieces.append(piece)
         self._room -= marks
-        self.shown.update(range(first, last))
+        self.shown.update(range(excerpt.first, excerpt.last))
 
-    def _clip(self, passage: int) -> None:
+    def _clip(self, excerpt: _Excerpt) -> None:
         """Show the beginning of a passage, up to the end of a word, if that is enough to say anything."""
-        start, end = self._span(passage, passage + 1)
-        whole = self._shown(passage, start, end)
+        start, end = excerpt.span
+        whole = self._shown(excerpt)
         head = len(whole) - (end - start)
         room = self._room - self._number(0)
         # What is left of the block when it is cut to the budget is not always as many marks as it was cut to, so it is
@@ -243,8 +243,24 @@ class _Packer:
                 return
             marks = self._tokens.marks(block(1, whole[:kept]))
             if marks <= room:
-                self._add(passage, passage + 1, marks + self._number(0), end=start + kept - head, part=True)
+                clipped = excerpt._replace(span=(start, start + kept - head))
+                self._add(clipped, marks + self._number(0), part=True, clipped=True)
                 return
+
+
+class _Excerpt(NamedTuple):
+    """Passages ``first <= p < last`` of a page."""
+
+    stored: Stored
+    first: int
+    last: int
+    span: tuple[int, int]
+    head: str
+
+
+@cache
+def _number_marks(tokens: str, number: int) -> int:
+    return tokenizer(tokens).marks(str(number))
 
 
 def _word_ends(text: str, limit: int) -> Iterator[int]:

@@ -4,8 +4,8 @@ A *segment* is such arrays over some pages in the order of their keys. It is com
 holds of each page, never changed, and saved as one file that is mapped into memory. An index is a large segment,
 the base, and a small one of the pages that changed since.
 
-``numbers(...) -> bytes`` is the form in which the catalog holds a page; ``compiled(rows, terms=, nodes=) -> Segment``;
-``save(segment, path)``, ``load(path) -> Segment``.
+``numbers(pages, terms) -> list[bytes]`` is the form in which the catalog holds pages;
+``compiled(rows, terms=, nodes=) -> Segment``; ``save(segment, path)``, ``load(path) -> Segment``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +32,9 @@ INCLUSION, REFERENCE = 0, 1
 # Rows compiled at a time: large enough for numpy, small enough that a million pages need little memory at once.
 _BATCH = 20_000
 _HEAD = 5
+_OF_PASSAGES = ("starts", "ends", "sections", "lengths", "marks", "headed", "sizes")
+_OF_TERMS = ("terms", "counts")
+_OF_EDGES = ("edge_nodes", "edge_kinds", "edge_passages")
 _ALIGNED = 64
 
 
@@ -64,46 +67,76 @@ class Edge(NamedTuple):
     passage: int
 
 
-def numbers(
-    shapes: Sequence[Shape],
-    terms: Sequence[Sequence[int]],
-    counts: Sequence[Iterable[int]],
-    title: Sequence[int],
-    edges: Sequence[Edge],
-    page_marks: int,
-) -> bytes:
-    """All numbers of a page as little-endian int32.
+class Figures(NamedTuple):
+    """What is to be kept of a page in numbers.
 
-    Args:
+    Attributes:
         shapes: its passages.
-        terms: for each passage, the ids of its terms, without repetitions.
-        counts: for each passage, how often each of them stands in it, weighted.
         title: term ids of its title, without repetitions.
         edges: its links, without repetitions.
-        page_marks: marks of the whole page as one passage.
+        marks: marks of the whole page as one passage.
     """
-    sizes = list(map(len, terms))
-    out = array("i", (len(shapes), sum(sizes), len(title), len(edges), page_marks))
-    for column in zip(*shapes, strict=True):
-        out.extend(column)
-    out.extend(sizes)
-    for part in (*terms, *counts, title):
-        out.extend(part)
-    for column in zip(*edges, strict=True):
-        out.extend(column)
-    return out.tobytes()
+
+    shapes: Sequence[Shape]
+    title: Sequence[int]
+    edges: Sequence[Edge]
+    marks: int
+
+
+def numbers(pages: Sequence[Figures], terms: Ints) -> list[bytes]:
+    """All numbers of each page as little-endian int32.
+
+    Args:
+        pages: the pages.
+        terms: the term ids of all their passages, ``Shape.length`` of each one after the other, with repetitions.
+    """
+    shapes = np.array([shape for page in pages for shape in page.shapes], dtype="<i4").reshape(-1, len(Shape._fields))
+    passage = np.repeat(np.arange(len(shapes)), shapes[:, 3])
+    width = int(terms.max(initial=0)) + 1
+    pairs, counts = np.unique(passage * width + terms, return_counts=True)
+    passage, distinct = np.divmod(pairs, width)
+    held, times = distinct.astype("<i4"), counts.astype("<i4")
+    sizes = np.bincount(passage, minlength=len(shapes)).astype("<i4")
+    ends = np.cumsum(sizes).tolist()
+    made, at, start = [], 0, 0
+    for page in pages:
+        first, at = at, at + len(page.shapes)
+        begin, start = start, ends[at - 1]
+        head = array("i", (len(page.shapes), start - begin, len(page.title), len(page.edges), page.marks))
+        rest = array("i", [*page.title, *chain.from_iterable(zip(*page.edges, strict=True))])
+        parts = (head, shapes[first:at].T, sizes[first:at], held[begin:start], times[begin:start], rest)
+        made.append(b"".join([part.tobytes() for part in parts]))
+    return made
 
 
 class Numbers:
-    """What :func:`numbers` packed, of one page, as arrays."""
+    """What :func:`numbers` packed, of one page, as arrays; see :class:`Shape`, :class:`Edge` and :class:`Segment`."""
+
+    __slots__ = (*_OF_PASSAGES, *_OF_TERMS, "page_marks", "title", *_OF_EDGES)
 
     def __init__(self, data: bytes) -> None:
         flat = np.frombuffer(data, dtype="<i4")
         passages, terms, title, edges, self.page_marks = flat[:_HEAD].tolist()
-        widths = [passages] * 7 + [terms] * 2 + [title] + [edges] * 3
-        parts = np.split(flat[_HEAD:], np.cumsum(widths)[:-1])
-        self.starts, self.ends, self.sections, self.lengths, self.marks, self.headed, self.sizes = parts[:7]
-        self.terms, self.counts, self.title, self.edge_nodes, self.edge_kinds, self.edge_passages = parts[7:]
+        at = _HEAD
+        for names, width in ((_OF_PASSAGES, passages), (_OF_TERMS, terms), (("title",), title), (_OF_EDGES, edges)):
+            for name in names:
+                setattr(self, name, flat[at : at + width])
+                at += width
+
+    starts: Ints
+    ends: Ints
+    sections: Ints
+    lengths: Ints
+    marks: Ints
+    headed: Ints
+    sizes: Ints
+    terms: Ints
+    counts: Ints
+    page_marks: int
+    title: Ints
+    edge_nodes: Ints
+    edge_kinds: Ints
+    edge_passages: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +244,7 @@ def _columns(rows: Sequence[bytes]) -> list[NDArray[np.int32]]:
     passages, terms, title, edges = (column.astype(np.int64) for column in head[:4])
     at = at + _HEAD
     out = []
-    for width in (*[passages] * 7, terms, terms, title, edges, edges, edges):
+    for width in (*[passages] * len(_OF_PASSAGES), *[terms] * len(_OF_TERMS), title, *[edges] * len(_OF_EDGES)):
         out.append(flat[ranges(at, width)])
         at = at + width
     return [*head, *out[3:]]  # spans and sections are not compiled

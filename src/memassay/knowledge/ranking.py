@@ -19,7 +19,7 @@ Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # How many passages compete for the front; those behind keep the order of their scores.
-_FRONT = 60
+_FRONT = 30
 
 
 class Linked(Protocol):
@@ -54,7 +54,7 @@ class Weights:
         novelty: how far a word that earlier passages hold stops counting, 0 (never) to 1.
     """
 
-    seeds: int = 20
+    seeds: int = 10
     depth: int = 1
     link: float = 0.8
     anchor: float = 0.75
@@ -84,17 +84,22 @@ def rank(index: Linked, terms: Sequence[str], named: Ids, weights: Weights, *, l
         Passages with a score above 0. Equal scores keep the order of the passages.
     """
     distinct = list(dict.fromkeys(terms))
-    rarity = index.idf(distinct)
-    own = np.asarray(index.scores(distinct), dtype=np.float64).copy()
-    own[named] += weights.anchor * float(rarity.max(initial=0.0))
-    seeds = top(own, weights.seeds)
-    found, together, via = _expanded(index, distinct, own, seeds, weights)
-    total = own.copy()
-    total[found] = np.maximum(own[found], together)
-    first = top(total, max(limit, _FRONT))
-    order = np.concatenate([_by_novelty(index, distinct, total, first[:_FRONT], weights.novelty), first[_FRONT:]])
+    own = np.array(index.scores(distinct), dtype=np.float64)
+    if len(named):
+        own[named] += weights.anchor * float(np.max(index.idf(distinct), initial=0.0))
+    seed, reached, factor = _pairs(index, top(own, weights.seeds), weights)
+    # Everything that can come to the front: what takes part in a pair, and the best without one.
+    pool = np.unique(np.concatenate([seed, reached, top(own, _FRONT)]))
+    by_term = np.asarray(index.weights(distinct, pool), dtype=np.float64)
+    together, via = _together(by_term, own[pool], np.searchsorted(pool, seed), np.searchsorted(pool, reached), factor)
     brought = np.full(len(own), -1, dtype=np.int64)
-    brought[found[together > own[found]]] = via[together > own[found]]
+    better = together > own[pool]
+    brought[pool[better]] = pool[via[better]]
+    total = own
+    total[pool] = np.maximum(own[pool], together)
+    order = top(total, max(limit, _FRONT))
+    front = order[:_FRONT]
+    order[:_FRONT] = front[_by_novelty(by_term[:, np.searchsorted(pool, front)], total[front], weights.novelty)]
     order = order[:limit]
     return Ranking(order, total[order], brought[order])
 
@@ -109,60 +114,65 @@ def top(scores: Floats, count: int) -> Ids:
     return order
 
 
-def _expanded(
-    index: Linked, terms: Sequence[str], own: Floats, seeds: Ids, weights: Weights
-) -> tuple[Ids, Floats, Ids]:
-    """What links make of passages: (passages, the best pair each is part of, the other one of that pair)."""
-    ends: list[tuple[Ids, Ids, Floats]] = []
+def _pairs(index: Linked, seeds: Ids, weights: Weights) -> tuple[Ids, Ids, Floats]:
+    """(seed, passage that links lead to from it, what the pair counts), nearer ones first."""
+    found: list[tuple[Ids, Ids, Floats]] = [(seeds[:0], seeds[:0], np.empty(0))]
     owner, reached, factor = np.arange(len(seeds)), seeds, 1.0
-    for _ in range(weights.depth):
+    for _ in range(weights.depth if len(seeds) else 0):
         step, nearer = index.neighbours(reached)
-        owner, reached = owner[step], nearer
+        apart = seeds[owner[step]] != nearer
+        owner, reached = owner[step][apart], nearer[apart]
         factor *= weights.link
-        seed = seeds[owner]
-        apart = seed != reached
-        owner, reached, seed = owner[apart], reached[apart], seed[apart]
-        if not len(reached):
-            break
-        both = factor * _coverage(index, terms, own, seed, reached)
-        ends += [(reached, seed, both), (seed, reached, both)]
-    if not ends:
-        nothing = np.empty(0, dtype=np.int64)
-        return nothing, np.empty(0), nothing
-    passage, partner, value = (np.concatenate(parts) for parts in zip(*ends, strict=True))
+        found.append((seeds[owner], reached, np.full(len(reached), factor)))
+    seed, there, value = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return seed, there, value
+
+
+def _together(by_term: Floats, own: Floats, left: Ids, right: Ids, factor: Floats) -> tuple[Floats, Ids]:
+    """For each passage the best pair that it is part of, and the other one of that pair (0 and -1 without a pair).
+
+    A pair is worth, for every term, the better of its two, and the better of what the two gain for a name.
+
+    Args:
+        by_term: ``[terms, passages]``.
+        own: ``[passages]``, each passage alone.
+        left: the one of each pair, as its place.
+        right: the other one.
+        factor: what each pair counts.
+    """
+    name = own - by_term.sum(axis=0)
+    both = np.maximum(by_term[:, left], by_term[:, right]).sum(axis=0) + np.maximum(name[left], name[right])
+    value = np.tile(factor * both, 2)
+    passage, partner = np.concatenate([right, left]), np.concatenate([left, right])
     order = np.lexsort((partner, -value, passage))
     passage, partner, value = passage[order], partner[order], value[order]
-    best = np.flatnonzero(np.concatenate([[True], passage[1:] != passage[:-1]]))
-    return passage[best], value[best], partner[best]
+    first = np.flatnonzero(np.diff(passage, prepend=-1))
+    best, via = np.zeros(len(own)), np.full(len(own), -1, dtype=np.int64)
+    best[passage[first]], via[passage[first]] = value[first], partner[first]
+    return best, via
 
 
-def _coverage(index: Linked, terms: Sequence[str], own: Floats, left: Ids, right: Ids) -> Floats:
-    """For each pair, the sum over the terms of the better of both, and the better of both gains for a name."""
-    passages, at = np.unique(np.concatenate([left, right]), return_inverse=True)
-    by_term = index.weights(terms, passages)
-    name = own[passages] - by_term.sum(axis=0)
-    here, there = at[: len(left)], at[len(left) :]
-    both: Floats = np.maximum(by_term[:, here], by_term[:, there]).sum(axis=0) + np.maximum(name[here], name[there])
-    return both
-
-
-def _by_novelty(index: Linked, terms: Sequence[str], total: Floats, passages: Ids, novelty: float) -> Ids:
-    """Take again and again the passage that adds most.
+def _by_novelty(by_term: Floats, total: Floats, novelty: float) -> Ids:
+    """An order of passages, as places: take again and again the one that adds most.
 
     A word counts ``1 - novelty * share`` less for each passage taken, where ``share`` is what the passage has of the
     most that any passage here has of that word; and half of a score at most is at stake, the rest stays.
+
+    Args:
+        by_term: ``[terms, passages]``.
+        total: ``[passages]``, their scores, best first.
+        novelty: see :class:`Weights`.
     """
-    if novelty == 0 or len(passages) < 2:
-        return passages
-    by_term = np.asarray(index.weights(terms, passages), dtype=np.float64)
+    if novelty == 0 or not by_term.size:
+        return np.arange(len(total))
     most = by_term.max(axis=1, keepdims=True)
-    share = np.divide(by_term, most, out=np.zeros_like(by_term), where=most > 0)
-    kept = total[passages] - 0.5 * by_term.sum(axis=0)
-    counts = np.full(len(terms), 0.5)
-    order = []
-    for _ in range(len(passages)):
-        best = int(np.argmax(kept + counts @ by_term))
-        order.append(best)
+    left = 1 - novelty * np.divide(by_term, most, out=np.zeros_like(by_term), where=most > 0)
+    kept = total - 0.5 * by_term.sum(axis=0)
+    counts = np.full(len(by_term), 0.5)
+    order = np.empty(len(total), dtype=np.int64)
+    for place in range(len(total)):
+        best = int((kept + counts @ by_term).argmax())
+        order[place] = best
         kept[best] = -np.inf
-        counts *= 1 - novelty * share[:, best]
-    return passages[order]
+        counts *= left[:, best]
+    return order

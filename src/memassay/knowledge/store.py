@@ -163,7 +163,7 @@ class KnowledgeStore:
             self._index.compact()
 
     def _walked(self) -> dict[str, Entry | None]:
-        return {entry.key: entry for entry in self.folder.walk() if _possible(entry.key)}
+        return {entry.key: entry for entry in self.folder.walk()}
 
     def _looked(self, keys: Iterable[str]) -> dict[str, Entry | None]:
         return {key: self.folder.entry(key) for key in dict.fromkeys(keys)}
@@ -176,7 +176,8 @@ class KnowledgeStore:
             if entry is None:
                 continue
             if mark is None:
-                changed.append(key)
+                if _possible(key):
+                    changed.append(key)
             elif (mark.size, mark.mtime) != (entry.size, entry.mtime_ns) or mark.seen - mark.mtime < _RACE_NS:
                 incoming = self._read(key)
                 if incoming is not None and digest_text(incoming.text) == mark.digest:

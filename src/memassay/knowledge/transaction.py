@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import NamedTuple, cast
+from typing import NamedTuple
+
+import numpy as np
 
 from memassay.knowledge.entries import Entry
 from memassay.knowledge.numbering import Numbered, found
-from memassay.knowledge.postings import Edge, Numbers, numbers
+from memassay.knowledge.postings import Edge, Figures, Numbers, numbers
 from memassay.knowledge.strings import decoded, encoded
-
-# Rows written at a time.
-_AT_ONCE = 500
 
 
 class Counters(NamedTuple):
@@ -59,47 +57,46 @@ class Transaction:
         self._counters = counters
         self._top = counters.top
         self._changed = False
-        self._pages: list[tuple[object, ...]] = []
-        self._texts: list[tuple[object, ...]] = []
-        self._wiki: list[tuple[bytes, int]] = []
 
-    def put(self, entry: Entry, mark: Mark) -> None:
-        """Keep a page, in place of the one with its key that was alive."""
-        term_of = self._terms.numbers([*chain.from_iterable(entry.counts), *entry.title_terms])
-        node_of = self._nodes.numbers([entry.page.key, *(key for key, _, _ in entry.edges)])
-        node = node_of[entry.page.key]
-        self._top += 1
-        data = numbers(
-            entry.shapes,
-            [[term_of[term] for term in held] for held in entry.counts],
-            [held.values() for held in entry.counts],
-            [term_of[term] for term in entry.title_terms],
-            [Edge(node_of[key], kind, passage) for key, kind, passage in entry.edges],
-            entry.page_marks,
-        )
-        title = None if entry.page.title is None else encoded(entry.page.title)
-        front = json.dumps(entry.page.front) if entry.page.front else "{}"
-        self._pages.append(
-            (self._top, node, mark.size, mark.mtime, mark.seen, entry.digest, title, _lines(entry.names), data)
-        )
-        self._texts.append((self._top, front, _lines(entry.heads), encoded(entry.page.text)))
-        self._wiki.extend((encoded(tail), node) for tail in entry.tails)
-        if len(self._pages) >= _AT_ONCE:
-            self._flush()
+    def put(self, entries: Sequence[tuple[Entry, Mark]]) -> None:
+        """Keep pages, each in place of the one with its key that was alive."""
+        terms = [term for entry, _ in entries for own in entry.terms for term in own]
+        self._terms.learn(terms)
+        self._terms.learn([term for entry, _ in entries for term in entry.title_terms])
+        self._nodes.learn([key for entry, _ in entries for key in (entry.page.key, *(edge[0] for edge in entry.edges))])
+        term_of, node_of = self._terms.known, self._nodes.known
+        figures = [
+            Figures(
+                entry.shapes,
+                [term_of[term] for term in entry.title_terms],
+                [Edge(node_of[key], kind, passage) for key, kind, passage in entry.edges],
+                entry.page_marks,
+            )
+            for entry, _ in entries
+        ]
+        data = numbers(figures, np.fromiter(map(term_of.__getitem__, terms), dtype=np.int64, count=len(terms)))
+        pages, texts = [], []
+        wiki: list[tuple[bytes, int]] = []
+        for (entry, mark), packed in zip(entries, data, strict=True):
+            self._top += 1
+            page, node = entry.page, node_of[entry.page.key]
+            title = None if page.title is None else encoded(page.title)
+            pages.append(
+                (self._top, node, mark.size, mark.mtime, mark.seen, entry.digest, title, _lines(entry.names), packed)
+            )
+            front = json.dumps(page.front) if page.front else "{}"
+            texts.append((self._top, front, _lines(entry.heads), encoded(page.text)))
+            wiki.extend((encoded(tail), node) for tail in entry.tails)
+        self._bury([page[1] for page in pages])
+        self._db.executemany("INSERT INTO pages VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", pages)
+        self._db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", texts)
+        self._db.executemany("INSERT OR IGNORE INTO wiki VALUES (?, ?)", wiki)
+        self._changed = self._changed or bool(pages)
 
-    def bury(self, keys: Iterable[str]) -> None:
+    def bury(self, keys: Sequence[str]) -> None:
         """These pages are no more."""
-        self._flush()
-        self._bury([node for key in keys if (node := found(self._db, "nodes", [key]).get(key)) is not None])
-
-    def _flush(self) -> None:
-        self._bury([cast(int, page[1]) for page in self._pages])
-        self._db.executemany("INSERT INTO pages VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", self._pages)
-        self._db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", self._texts)
-        self._db.executemany("INSERT OR IGNORE INTO wiki VALUES (?, ?)", self._wiki)
-        self._changed = self._changed or bool(self._pages)
-        for rows in (self._pages, self._texts, self._wiki):
-            rows.clear()
+        known = found(self._db, "nodes", keys)
+        self._bury([known[key] for key in keys if key in known])
 
     def _bury(self, nodes: Sequence[int]) -> None:
         version = self._counters.version + 1
@@ -118,7 +115,6 @@ class Transaction:
 
     def wiki_pages(self, tails: Iterable[str]) -> list[tuple[str, str, Mark]]:
         """Pages with a wiki link that may mean a page with such a last segment: key, text, mark; ascending by key."""
-        self._flush()
         pages: dict[str, tuple[str, str, Mark]] = {}
         for tail in tails:
             rows = self._db.execute(
@@ -166,8 +162,7 @@ class Transaction:
         self._counters = old._replace(generation=old.generation + 1, base_version=old.version, base_top=old.top)
 
     def finish(self) -> None:
-        """Write what is left, and the counters."""
-        self._flush()
+        """Write the counters."""
         made = self._counters._replace(top=self._top, terms=len(self._terms), nodes=len(self._nodes))
         if self._changed:
             made = made._replace(version=made.version + 1)

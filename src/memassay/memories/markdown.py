@@ -11,10 +11,9 @@ from memassay.core.contracts import BuildContext
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Corpus, Passage, Query, StoreRef
 from memassay.knowledge.entries import Settings
+from memassay.knowledge.finder import Finder
 from memassay.knowledge.index import LOCK, Incoming, Index
-from memassay.knowledge.mentions import Mentioned
-from memassay.knowledge.ranking import Weights, rank
-from memassay.knowledge.snapshot import Snapshot
+from memassay.knowledge.ranking import Weights
 from memassay.knowledge.store import PLACE, KnowledgeStore
 from memassay.memories.folder import damaged, read_lines, seal, unseal, write_lines
 from memassay.memories.pages import Written, pages
@@ -48,7 +47,7 @@ class Markdown:
     def __init__(
         self,
         *,
-        seeds: int = 20,
+        seeds: int = 10,
         depth: int = 1,
         link: float = 0.8,
         mentions: bool = True,
@@ -122,7 +121,8 @@ class Markdown:
             raise damaged(place, f"{_DOCUMENTS} cannot be read ({type(error).__name__})") from error
         store = KnowledgeStore.open(place / PAGES, settings=self._index, refresh=False)
         most = self._whole * tokenizer(self._index.tokens).marks_per_token
-        return MarkdownStore(store, written, self._weights, self._mentions, most, self._dates)
+        finder = Finder(store.terms, self._weights, mentions=self._mentions)
+        return MarkdownStore(store, written, finder, most, self._dates)
 
 
 class MarkdownStore:
@@ -132,16 +132,12 @@ class MarkdownStore:
         self,
         store: KnowledgeStore,
         written: Mapping[str, Written],
-        weights: Weights,
-        mentions: bool,
+        finder: Finder,
         most: int,
         dates: Dates,
     ) -> None:
-        self._store, self._written, self._weights, self._dates = store, written, weights, dates
-        self._snapshot: Snapshot = store.snapshot
-        self._mentioned = Mentioned(self._snapshot, store.terms)
-        self._linked = self._mentioned if mentions else self._snapshot
-        self._most = most
+        self._store, self._written, self._finder, self._most, self._dates = store, written, finder, most, dates
+        self._snapshot = store.snapshot
 
     def close(self) -> None:
         """Close the index."""
@@ -150,8 +146,7 @@ class MarkdownStore:
     def retrieve(self, query: Query) -> list[Passage]:
         """The passages for a question, best first; each is shown at most once, a small page whole."""
         snapshot = self._snapshot
-        named = self._mentioned.named(query.text)
-        found = rank(self._linked, self._store.terms(query.text), named, self._weights, limit=max(snapshot.passages, 1))
+        found = self._finder.ranking(snapshot, query.text)
         filling = Filling(query)
         shown: set[int] = set()
         for passage, score in zip(found.passages.tolist(), found.scores.tolist(), strict=True):

@@ -10,7 +10,8 @@ from pydantic import JsonValue
 
 from memassay.core.errors import UsageError
 from memassay.core.types import Document
-from memassay.knowledge.folder import checked
+from memassay.knowledge.folder import EXTENSION, checked
+from memassay.knowledge.frontmatter import read
 from memassay.memories.names import file_name
 from memassay.retrieval.passages import has_words, unit_line
 
@@ -51,9 +52,10 @@ class Written:
 def pages(documents: Iterable[Document]) -> Iterator[tuple[Written, str]]:
     """Every document as a page: what it is made of, and the text of its file.
 
-    A conversation becomes one paragraph per turn. Any other text stays as it is, so that its own Markdown and links
-    count. A date stands in the front matter, and a title is set above unless the text begins with it. The key is the
-    document's id where that can be a key, so that links between documents lead somewhere, and else a safe name.
+    A conversation becomes one paragraph per turn. Any other text stays as it is, so that its own front matter, Markdown
+    and links count. Else a date stands in the front matter, and a title is set above unless the text begins with one.
+    The key is the document's id, without ``.md``, where that can be a key, so that links between documents lead
+    somewhere, and else a safe name.
     """
     taken: set[str] = set()
     for document in documents:
@@ -75,20 +77,30 @@ def _page(document: Document, key: str) -> tuple[Written, str]:
                 at += len(line) + 2
         return Written(key, document.id, document.date, spoken, tuple(units)), head + "\n\n".join(parts) + "\n"
     text = _text(document.text)
-    # A text that begins like front matter would be taken for it and not be searched: below a heading it is not.
-    if text.startswith("---") and not head:
-        head = f"# {title or document.id}\n\n"
+    if _has_front_matter(text):
+        head = ""
     elif title and not text.lstrip().startswith("#"):
         head += f"# {title}\n\n"
+    elif text.startswith("---") and not head:
+        # It only looks like front matter, which nobody searches; below a heading it is text.
+        head = f"# {_plain(document.id)}\n\n"
     known = ((unit.id, unit.span) for unit in document.units)
     placed = [(name, span[0] + len(head), span[1] + len(head)) for name, span in known if span is not None]
     return Written(key, document.id, document.date, spoken, tuple(placed)), head + text
 
 
+def _has_front_matter(text: str) -> bool:
+    """Whether a text begins with front matter that can be read, and says something after it."""
+    if not text.startswith("---"):
+        return False
+    _, body, problem = read(text)
+    return body > 0 and problem is None and bool(text[body:].strip())
+
+
 def _key(name: str, taken: set[str]) -> str:
     """A key that no other page of the folder has, on any file system."""
     try:
-        key = checked(name)
+        key = checked(name.removesuffix(EXTENSION))
     except UsageError:
         key = ""
     if not key or key.casefold() in taken:

@@ -259,8 +259,7 @@ def _available(name: str) -> Embedder:
 
 
 def _cache(context: BuildContext) -> VectorCache | None:
-    folder = getattr(context, "cache", None)
-    return None if folder is None else VectorCache(folder)
+    return None if context.cache is None else VectorCache(context.cache)
 
 
 def _searched(item: Source) -> list[str]:

@@ -150,14 +150,14 @@ def _hostile() -> Iterator[Document]:
 
 
 def _big() -> Iterator[Document]:
+    # Its 576 paragraphs repeat: only the length is meant to be hard, and a memory that embeds a text once has it easy.
     pieces: list[str] = []
     size = 0
     while size < BIG_CHARS:
-        number = len(pieces)
-        thing, other = _THINGS[number % 24], _THINGS[number // 24 % 24]
+        thing, other = _THINGS[len(pieces) % 24], _THINGS[len(pieces) // 24 % 24]
         pieces.append(
-            f"Paragraph {number} of the long report says that the {thing} was moved beside the {other}, counted twice, "
-            f"and written into the yearly book of the harbour office.\n\n"
+            f"The long report says that the {thing} was moved beside the {other}, counted twice, and written into the "
+            f"yearly book of the harbour office.\n\n"
         )
         size += len(pieces[-1])
     pieces.insert(len(pieces) // 2, f"The seed catalogue lists one {NEEDLE}, which nobody ordered.\n\n")

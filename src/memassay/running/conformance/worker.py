@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,8 +76,10 @@ class Host:
         given = corpus(name)
         before = digest_text(repr(given.documents))
         self._watch.allow(place)
+        # As in a run, builds share a cache; it is among the temporary files, where all processes of a check find it.
+        context = BuildContext(progress=self._watch.step, cache=Path(tempfile.gettempdir(), "cache"))
         with self._watch.counting(fatal):
-            await call(self._memory.build, given, Path(place), BuildContext(progress=self._watch.step), seconds=None)
+            await call(self._memory.build, given, Path(place), context, seconds=None)
         return {"steps": self._watch.steps, "changed": digest_text(repr(given.documents)) != before}
 
     async def do_ask(self, place: str, queries: list[dict[str, Any]], threads: int = 1) -> Any:
