@@ -12,6 +12,14 @@ import typer
 
 SAMPLE_BUDGETS = (250, 500, 1000, 2000)
 """Samples are small: at larger budgets a whole conversation fits and every memory looks alike."""
+# What runs after a plain installation: the same for everyone, whatever else is installed.
+_MEMORIES: dict[str, dict[str, Any]] = {
+    "files": {},
+    "full-context": {},
+    "lexical": {},
+    "markdown": {},
+    "passages": {"embedder": "none"},
+}
 _NEXT = (
     "data fetch locomo",
     "run locomo --memory files,lexical --out runs/first",
@@ -23,7 +31,7 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @app.command(
-        help="Build every embedded memory on every built-in sample, score it and write a report. No key needed."
+        help="Build the embedded memories on every built-in sample, score them and write a report. No key needed."
     )
     def demo(
         out: Annotated[Path, typer.Option("--out", "-o", help="Where the demo writes its runs.")] = Path("demo"),
@@ -80,16 +88,14 @@ def suites_with_sample() -> list[str]:
 
 
 def demo_experiment(suite: str) -> Any:
-    """Every embedded memory on a suite's sample, with the one comparison that newcomers ask about."""
-    from memassay.core import registry
+    """Every embedded memory that needs no extra on a suite's sample."""
     from memassay.running.experiment import experiment_of
 
-    names = [n for n in registry.memories.names() if registry.memories.source(n).origin == "memassay"]
     return experiment_of(
         {
             "suite": suite,
             "options": {"sample": True},
-            "memories": {name: {"use": name} for name in names},
+            "memories": {name: {"use": name, **options} for name, options in _MEMORIES.items()},
             "budgets": SAMPLE_BUDGETS,
         }
     )
