@@ -3,9 +3,9 @@
     python benchmarks/knowledge/retrieval.py [--data HOTPOT.jsonl]
 
 A retrieval is everything from the question to packed text: terms, names, scores, links and mentions of 10 seeds in both
-directions, ranking, and 4,000 tokens of passages. Every question is asked once, so a mention is looked for when a question
-first comes near it; then all are asked again. With ``--data`` the pages are the pool of those HotPotQA questions, with
-title links, and the questions are theirs. CPU time of one thread.
+directions, ranking, and 4,000 tokens of passages. Every question is asked once, so a mention is looked for when a
+question first comes near it; then all are asked again. With ``--data`` the pages are the pool of those HotPotQA
+questions, with title links, and the questions are theirs. CPU time of one thread.
 """
 
 from __future__ import annotations

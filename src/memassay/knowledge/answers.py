@@ -14,7 +14,6 @@ from memassay.knowledge import query as queries
 from memassay.knowledge.arguments import Selecting
 from memassay.knowledge.edits import Change
 from memassay.knowledge.fields import Fields, Item
-from memassay.knowledge.finder import Finder
 from memassay.knowledge.listing import Limits, Listing, Overflow, as_json
 from memassay.knowledge.packing import Packed, Packing
 from memassay.knowledge.pages import Page, parse
@@ -47,7 +46,6 @@ class Answers:
 
     def __init__(self, store: KnowledgeStore) -> None:
         self._store = store
-        self._finder = Finder(store.terms)
 
     def find(self, asked: given.Find) -> Reply:
         """Pages as their fields."""
@@ -160,7 +158,7 @@ class Answers:
     def _fitting(self, asked: given.Search) -> tuple[Packing, list[Item], int]:
         """The most that fits once it is written as JSON: keys, places and quoting are paid out of the same budget."""
         snapshot = self._store.snapshot
-        order, _ = self._finder(snapshot, asked.text)
+        order, _ = self._store.finder(snapshot, asked.text)
         candidates = [packing.of_passage(snapshot, passage) for passage in order[: asked.limit or None]]
         counter = tokenizer(snapshot.tokens)
         page = functools.cache(lambda key: parse(key, snapshot.stored(snapshot.find(key)).text))

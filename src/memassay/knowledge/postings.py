@@ -202,8 +202,9 @@ def compiled(rows: Iterable[Row], *, terms: int, nodes: int) -> Segment:
         keys.extend([row.key for row in batch])
         names.extend([row.names for row in batch])
         batches.append(_columns([row.data for row in batch]))
-    columns = [np.concatenate(parts) for parts in zip(*batches or [_columns([])], strict=True)]
-    del batches
+    batches = batches or [_columns([])]
+    # One column after the other, so that a large one is never there twice together with the others.
+    columns = [np.concatenate([batch.pop(0) for batch in batches]) for _ in range(len(batches[0]))]
     passages, _, title, edges, page_marks, lengths, marks, headed, docs_per, term, count = columns[:11]
     title_terms, out_nodes, out_kinds, passage_in_page = columns[11:]
     starts, out_starts = _starts(passages), _starts(edges)

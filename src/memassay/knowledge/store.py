@@ -28,6 +28,7 @@ from memassay.core.errors import EnvironmentProblem, UsageError
 from memassay.knowledge import census, edits, outlines, packing, query, views
 from memassay.knowledge.entries import Settings
 from memassay.knowledge.fields import Item
+from memassay.knowledge.finder import Finder
 from memassay.knowledge.folder import Change, Entry, Folder, checked
 from memassay.knowledge.holdings import Holdings
 from memassay.knowledge.index import Incoming, Index
@@ -60,6 +61,7 @@ class KnowledgeStore:
         self._index = index
         self._lock = threading.RLock()
         self._library = Holdings(index.snapshot)
+        self.finder = Finder(index.indexing.terms)
 
     @classmethod
     def open(
@@ -213,13 +215,13 @@ class KnowledgeStore:
             text: the question.
             limit: the most passages that are looked at; None has no limit.
             max_tokens: what the pieces may take when rendered, in tokens of the index; None has no limit.
-            rank: what orders the passages; :meth:`lexical` if None.
+            rank: what orders the passages: :attr:`finder`, which follows links and mentions, if None.
             grain: what is shown for a passage that answers.
             heads: see :func:`memassay.knowledge.packing.pack`.
             overflow: see :func:`memassay.knowledge.packing.pack`.
         """
         snapshot = self.snapshot
-        passages, scores = (rank or self.lexical)(snapshot, text)
+        passages, scores = (rank or self.finder)(snapshot, text)
         shown = passages if limit is None else passages[:limit]
         candidates = (_candidate(snapshot, int(passage), grain) for passage in shown)
         budget = _NO_BUDGET if max_tokens is None else max_tokens
