@@ -2,7 +2,7 @@
 
     python benchmarks/hotpotqa/linking.py
 
-The plain rules look for every name on every page with ``str.find``; that takes minutes, so they are timed on every tenth
+The plain rules look for every name on every page with ``str.find``; that takes long, so they are timed on every tenth
 page for every name. Processor time, best of three for the library. The source study reports 16 s.
 """
 

@@ -52,31 +52,44 @@ def _usable(name: str) -> bool:
     return 0 < blanks < LONGEST or (not blanks and len(name) >= _SHORTEST)
 
 
+# Names, and for the first word of each the number of words of the longest that begins with it.
+Table = tuple[frozenset[str], Mapping[str, int]]
+
+
 class Vocabulary:
     """Finds the names of a snapshot's pages in texts."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._tables = [_table(names) for names in snapshot.name_tables()]
+        base, fresh = (_table(names) for names in snapshot.name_tables())
+        self._names, self._heads = _merged(base, fresh) if fresh[0] else base
 
     def find(self, text: Sequence[str]) -> Iterator[str]:
         """The names that stand in a text, given as words, from left to right; none overlaps an earlier one."""
-        at = 0
-        while at < len(text):
-            most = max(heads.get(text[at], 0) for _, heads in self._tables)
-            for end in range(min(at + most, len(text)), at, -1):
+        names, heads = self._names, self._heads
+        reach = 0
+        for at, word in enumerate(text):
+            if at < reach or word not in heads:
+                continue
+            for end in range(min(at + heads[word], len(text)), at, -1):
                 name = " ".join(text[at:end])
                 # The table of the base still holds names of pages that are gone.
-                if any(name in known for known, _ in self._tables) and self._snapshot.has_name(name):
+                if name in names and self._snapshot.has_name(name):
                     yield name
-                    at = end - 1
+                    reach = end
                     break
-            at += 1
+
+
+def _merged(base: Table, fresh: Table) -> Table:
+    heads = dict(base[1])
+    for head, length in fresh[1].items():
+        heads[head] = max(length, heads.get(head, 0))
+    return base[0] | fresh[0], heads
 
 
 @lru_cache(maxsize=4)
-def _table(names: Strings) -> tuple[frozenset[str], Mapping[str, int]]:
-    """The names, and for the first word of each the number of words of the longest that begins with it.
+def _table(names: Strings) -> Table:
+    """The names of a table, as they are looked for.
 
     Nearly every word of a text begins no name, and is left after one look. The names of the base, which most are, stay
     the same from edit to edit: 10,000 of them take 10 ms once.
