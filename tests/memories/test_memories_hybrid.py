@@ -23,7 +23,7 @@ from memassay.core.contracts import BuildContext, Retrieves
 from memassay.core.digest import digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, UsageError
 from memassay.core.types import Document, Passage, Unit
-from memassay.memories import hybrid as subject
+from memassay.memories import embedding
 from memassay.memories.hybrid import Hybrid
 from memassay.memories.lexical import Lexical
 from memassay.retrieval import embedders
@@ -128,7 +128,7 @@ def test_limit_and_budget(tmp_path: Path) -> None:
 
 
 def test_only_the_nearest_take_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(subject, "_NEAREST", 5)
+    monkeypatch.setattr(embedding, "NEAREST", 5)
     store = build_and_open(stand_in(fill="none", window=1), conversation(), tmp_path)
     assert len(store.retrieve(ask("tok1x1", budget=10**6))) <= 6
 

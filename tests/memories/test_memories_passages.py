@@ -11,8 +11,8 @@ from kit import Cli
 from memassay.core.contracts import BuildContext
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MissingExtra, UsageError
 from memassay.core.types import Corpus, Document, Passage, Query, Unit
+from memassay.memories import embedding
 from memassay.memories.passages import Passages
-from memassay.retrieval import embedders
 
 
 def words_only(**settings: Any) -> Passages:
@@ -190,7 +190,7 @@ def test_a_missing_embedder_cannot_be_measured(monkeypatch: pytest.MonkeyPatch) 
     def missing(name: str) -> None:
         raise MissingExtra("onnxruntime", "hybrid")
 
-    monkeypatch.setattr(embedders, "embedder", missing)
+    monkeypatch.setattr(embedding, "embedder", missing)
     with pytest.raises(CannotMeasure, match=r"pip install 'memassay\[hybrid\]'"):
         Passages()
 

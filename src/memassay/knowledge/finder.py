@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memassay.knowledge.mentions import Mentioned
-from memassay.knowledge.ranking import Ranking, Weights, rank
+from memassay.knowledge.ranking import Floats, Ids, Ranking, Weights, rank
 from memassay.knowledge.snapshot import Snapshot
 
 _DEFAULTS = Weights()
+
+Similar = Callable[[str], tuple[Ids, Floats]]
 
 
 class Finder:
@@ -21,12 +23,19 @@ class Finder:
         terms: the analyzer of the index.
         weights: how to weigh.
         mentions: whether mentions join pages as links do.
+        similar: the passages of the snapshot near a question, and how near, as a share of the nearest; None for words
+            alone.
     """
 
     def __init__(
-        self, terms: Callable[[str], list[str]], weights: Weights = _DEFAULTS, *, mentions: bool = True
+        self,
+        terms: Callable[[str], list[str]],
+        weights: Weights = _DEFAULTS,
+        *,
+        mentions: bool = True,
+        similar: Similar | None = None,
     ) -> None:
-        self._terms, self._weights, self._mentions = terms, weights, mentions
+        self._terms, self._weights, self._mentions, self._similar = terms, weights, mentions, similar
         self._last: tuple[Snapshot, Mentioned] | None = None
 
     def ranking(self, snapshot: Snapshot, text: str) -> Ranking:
@@ -34,7 +43,8 @@ class Finder:
         mentioned = self._mentioned(snapshot)
         index = mentioned if self._mentions else snapshot
         named = mentioned.named(text)
-        return rank(index, self._terms(text), named, self._weights, limit=snapshot.passages)
+        similar = self._similar(text) if self._similar is not None else None
+        return rank(index, self._terms(text), named, self._weights, similar=similar, limit=snapshot.passages)
 
     def __call__(self, snapshot: Snapshot, text: str) -> tuple[list[int], NDArray[np.floating]]:
         """The same as the passages, best first, and one score for every passage of the snapshot."""

@@ -52,6 +52,7 @@ class Weights:
         link: what a pair counts for each link between its two, 0 to 1.
         anchor: what a page that the question names gains, in units of the rarest word of the question.
         novelty: how far a word that earlier passages hold stops counting, 0 (never) to 1.
+        dense: what the passage gains that an embedding model finds most similar, in the same units as ``anchor``.
     """
 
     seeds: int = 10
@@ -59,6 +60,7 @@ class Weights:
     link: float = 0.8
     anchor: float = 0.75
     novelty: float = 0.5
+    dense: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,15 @@ class Ranking:
     via: Ids
 
 
-def rank(index: Linked, terms: Sequence[str], named: Ids, weights: Weights, *, limit: int = 200) -> Ranking:
+def rank(
+    index: Linked,
+    terms: Sequence[str],
+    named: Ids,
+    weights: Weights,
+    *,
+    similar: tuple[Ids, Floats] | None = None,
+    limit: int = 200,
+) -> Ranking:
     """Order the passages for a question.
 
     Args:
@@ -78,6 +88,7 @@ def rank(index: Linked, terms: Sequence[str], named: Ids, weights: Weights, *, l
         terms: the question as terms; a term that stands twice counts once.
         named: passages of pages that the question names.
         weights: how to weigh.
+        similar: passages that an embedding model finds near the question, and how near, as a share of the nearest.
         limit: most passages of the result.
 
     Returns:
@@ -85,8 +96,11 @@ def rank(index: Linked, terms: Sequence[str], named: Ids, weights: Weights, *, l
     """
     distinct = list(dict.fromkeys(terms))
     own = np.array(index.scores(distinct), dtype=np.float64)
-    if len(named):
-        own[named] += weights.anchor * float(np.max(index.idf(distinct), initial=0.0))
+    if len(named) or similar is not None:
+        rarest = float(np.max(index.idf(distinct), initial=0.0)) or 1.0
+        own[named] += weights.anchor * rarest
+        if similar is not None:
+            own[similar[0]] += weights.dense * rarest * similar[1]
     seed, reached, factor = _pairs(index, top(own, weights.seeds), weights)
     # Everything that can come to the front: what takes part in a pair, and the best without one.
     pool = np.unique(np.concatenate([seed, reached, top(own, _FRONT)]))

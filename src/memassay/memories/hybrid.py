@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from memassay.core.contracts import BuildContext
-from memassay.core.errors import CannotMeasure, MissingExtra
 from memassay.core.types import Corpus, Passage, Query, StoreRef
-from memassay.memories.folder import damaged, seal, unseal
+from memassay.memories.embedding import available, nearest, read_dense, write_dense
+from memassay.memories.folder import seal, unseal
 from memassay.memories.lexical import Cut, Fill, Lexical, LexicalStore
 from memassay.memories.settings import check_choice, check_number
 from memassay.memories.sources import Dates
-from memassay.retrieval.dense import SEARCHES, DenseIndex, Search, chosen
-from memassay.retrieval.embedders import EMBEDDERS, Embedder, embedder
+from memassay.retrieval.dense import SEARCHES, DenseIndex, Search
+from memassay.retrieval.embedders import EMBEDDERS, Embedder
 from memassay.retrieval.fusion import FUSIONS, Fusion, fuse
 from memassay.retrieval.text import Stemming, StopWords
-from memassay.retrieval.vectors import VectorCache, embed_all
 
 _LEXICAL = "lexical"
-_DENSE = "dense"
-_ABOUT = "dense.json"
-
-# The nearest passages that take part, in exact search too, so that both searches mean the same. On the development
-# sets 100 to 500 differ by less than .01.
-_NEAREST = 200
 
 
 class Hybrid:
@@ -92,7 +84,7 @@ class Hybrid:
             fill=fill,
         )
         self._fusion, self._weight, self._search = fusion, float(weight), search
-        self._embedder = _available(embedder)
+        self._embedder = available(embedder)
 
     @property
     def _built_with(self) -> dict[str, JsonValue]:
@@ -105,31 +97,15 @@ class Hybrid:
         (place / _LEXICAL).mkdir(exist_ok=True)
         self._lexical.write(cut, place / _LEXICAL, BuildContext(seed=context.seed))
         texts = [self._lexical.searched(cut, at).strip() for at in range(len(cut.places))]
-        vectors = embed_all(self._embedder, texts, cache=_cache(context), progress=context.progress)
-        search = chosen(self._search, len(texts))
-        files = DenseIndex.build(vectors, approximate=search == "approximate").save(place / _DENSE)
-        about: dict[str, JsonValue] = {
-            "embedder": self._embedder.name,
-            "model": self._embedder.digest,
-            "passages": len(texts),
-            "truncated": self._embedder.truncated(texts),
-            "search": search,
-        }
-        (place / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        seal(place, "hybrid", self._built_with, [place / _ABOUT, *files, *_files(place / _LEXICAL)])
+        files = write_dense(place, texts, self._embedder, self._search, context)
+        seal(place, "hybrid", self._built_with, [*files, *_files(place / _LEXICAL)])
         return {"passages": len(texts)}
 
     def open(self, ref: StoreRef) -> HybridStore:
         """Load the store; it holds everything in memory and never touches the folder again."""
         place = unseal(ref, "hybrid", self._built_with)
         lexical = self._lexical.open(StoreRef(key=ref.key, location=str(place / _LEXICAL)))
-        try:
-            passages = json.loads((place / _ABOUT).read_text(encoding="utf-8"))["passages"]
-            dense = DenseIndex.load(place / _DENSE)
-        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-            raise damaged(place, f"a file of it cannot be read ({type(error).__name__})") from error
-        if dense.vectors.shape != (passages, self._embedder.dimension) or passages != lexical.size:
-            raise damaged(place, "it has not one vector for every passage")
+        dense = read_dense(place, lexical.size, self._embedder)
         return HybridStore(lexical, dense, self._embedder, self._fusion, self._weight)
 
 
@@ -146,22 +122,10 @@ class HybridStore:
         """The passages for a question, best first."""
         if not self._lexical.size:
             return []
-        (vector,) = self._embedder.embed([query.text], question=True)
-        ids, similar = self._dense.nearest(vector, _NEAREST if vector.any() else 0)
+        ids, similar = nearest(self._dense, self._embedder, query.text)
         words = self._lexical.scores(query.text)
         ranked, scores = fuse(words, ids, similar, weight=self._weight, fusion=self._fusion)
         return self._lexical.show(query, ranked, scores)
-
-
-def _available(name: str) -> Embedder:
-    try:
-        return embedder(name)
-    except MissingExtra as error:
-        raise CannotMeasure(str(error)) from error
-
-
-def _cache(context: BuildContext) -> VectorCache | None:
-    return None if context.cache is None else VectorCache(context.cache)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from pydantic import JsonValue
 
 from memassay.core.contracts import BuildContext
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Corpus, Passage, Query, StoreRef
 from memassay.knowledge.entries import Settings
-from memassay.knowledge.finder import Finder
+from memassay.knowledge.finder import Finder, Similar
 from memassay.knowledge.index import LOCK, Incoming, Index
-from memassay.knowledge.ranking import Weights
+from memassay.knowledge.ranking import Floats, Ids, Weights
+from memassay.knowledge.snapshot import Snapshot
 from memassay.knowledge.store import PLACE, KnowledgeStore
+from memassay.memories.embedding import available, nearest, read_dense, write_dense
 from memassay.memories.folder import damaged, read_lines, seal, unseal, write_lines
 from memassay.memories.pages import Written, pages
 from memassay.memories.settings import check_choice, check_flag, check_number, check_whole
 from memassay.memories.sources import DATES, Dates, Filling
+from memassay.retrieval.dense import SEARCHES, DenseIndex, Search
+from memassay.retrieval.embedders import EMBEDDERS, Embedder
 from memassay.retrieval.passages import day
 from memassay.retrieval.text import STEMMINGS, STOP_WORD_LISTS, Stemming, StopWords
 
@@ -42,6 +47,13 @@ class Markdown:
         stemmer: ``english`` (Snowball), ``suffix`` or ``none``.
         stop_words: ``questions``, ``lucene``, ``anchor`` or ``none``.
         dates: the date above a passage: the ``day``, ``full`` as the document gives it, or ``none``.
+        embedder: what helps to choose seeds: ``minilm`` or ``e5`` (extras), ``hash`` (for tests), or ``none``.
+        dense: what the passage gains that the embedder finds most similar, in units of the question's rarest word.
+        search: how the nearest passages are found: ``exact``, ``approximate``, or ``auto`` as in ``hybrid``.
+
+    Raises:
+        UsageError: a setting cannot be.
+        CannotMeasure: the embedder's packages are not installed; the sentence names the extra.
     """
 
     def __init__(
@@ -59,6 +71,9 @@ class Markdown:
         stemmer: Stemming = "english",
         stop_words: StopWords = "questions",
         dates: Dates = "day",
+        embedder: str = "none",
+        dense: float = 1.0,
+        search: Search = "auto",
     ) -> None:
         check_whole("seeds", seeds, 0)
         check_whole("depth", depth, 0)
@@ -72,7 +87,12 @@ class Markdown:
         check_choice("stemmer", stemmer, STEMMINGS)
         check_choice("stop_words", stop_words, STOP_WORD_LISTS)
         check_choice("dates", dates, DATES)
-        self._weights = Weights(seeds, depth, float(link), float(anchor), float(novelty))
+        check_choice("embedder", embedder, ["none", *sorted(EMBEDDERS)])
+        check_number("dense", dense, 0, 10)
+        check_choice("search", search, SEARCHES)
+        self._weights = Weights(seeds, depth, float(link), float(anchor), float(novelty), float(dense))
+        self._model = None if embedder == "none" else available(embedder)
+        self._search = search
         self._mentions, self._whole, self._dates = mentions, whole, dates
         self._index = Settings(title_weight=title_weight, max_chars=max_chars, stemmer=stemmer, stop_words=stop_words)
         # What the files depend on; the rest acts at retrieval.
@@ -82,6 +102,8 @@ class Markdown:
             "stemmer": stemmer,
             "stop_words": stop_words,
         }
+        if self._model is not None:
+            self._built_with |= {"embedder": embedder, "model": self._model.digest, "search": search}
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, int]:
         """Write a folder of pages and its index under ``place``; returns how many passages there are."""
@@ -105,6 +127,9 @@ class Markdown:
             index.update(sorted(texts), lambda key: Incoming(texts[key]))
             index.compact()
             passages = index.snapshot.passages
+            if self._model is not None:
+                shown = [_embedded(index.snapshot, passage) for passage in range(passages)]
+                write_dense(place, shown, self._model, self._search, context)
         finally:
             index.close()
         (folder / PLACE / LOCK).unlink(missing_ok=True)
@@ -121,8 +146,26 @@ class Markdown:
             raise damaged(place, f"{_DOCUMENTS} cannot be read ({type(error).__name__})") from error
         store = KnowledgeStore.open(place / PAGES, settings=self._index, refresh=False)
         most = self._whole * tokenizer(self._index.tokens).marks_per_token
-        finder = Finder(store.terms, self._weights, mentions=self._mentions)
+        similar = None
+        if self._model is not None:
+            similar = _similar(read_dense(place, store.snapshot.passages, self._model), self._model)
+        finder = Finder(store.terms, self._weights, mentions=self._mentions, similar=similar)
         return MarkdownStore(store, written, finder, most, self._dates)
+
+
+def _embedded(snapshot: Snapshot, passage: int) -> str:
+    """What is embedded of a passage: the headings that it stands under, and its words as they stand on the page."""
+    return f"{snapshot.head(passage)}\n{snapshot.text(passage)}".strip()
+
+
+def _similar(dense: DenseIndex, model: Embedder) -> Similar:
+    def similar(question: str) -> tuple[Ids, Floats]:
+        ids, cosines = nearest(dense, model, question)
+        best = float(cosines.max(initial=0.0))
+        shares = np.maximum(cosines, 0).astype(np.float64) / best if best > 0 else np.zeros(len(cosines))
+        return ids.astype(np.int64), shares
+
+    return similar
 
 
 class MarkdownStore:

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from memassay.core.contracts import BuildContext
-from memassay.core.errors import CannotMeasure, MissingExtra
 from memassay.core.types import Corpus, Passage, Query, StoreRef
+from memassay.memories.embedding import available, cache_of
 from memassay.memories.folder import damaged, read_lines, seal, unseal, write_lines
 from memassay.memories.settings import check_choice, check_number, check_whole
 from memassay.memories.sources import DATES, Dates, Filling, Source, passage, read_sources, source, write_sources
-from memassay.retrieval import embedders
 from memassay.retrieval.bm25 import Bm25Index
 from memassay.retrieval.embedders import EMBEDDERS, Embedder, Vectors
 from memassay.retrieval.neighbours import Neighbours
@@ -25,7 +24,7 @@ from memassay.retrieval.passages import day, has_words
 from memassay.retrieval.speakers import named
 from memassay.retrieval.text import Analyzer
 from memassay.retrieval.times import nearness, spans
-from memassay.retrieval.vectors import VectorCache, embed_all
+from memassay.retrieval.vectors import embed_all
 
 _SPEAKERS = "speakers.jsonl"
 _LINES, _WINDOWS, _VECTORS = "lines", "windows", "vectors.npy"
@@ -89,7 +88,7 @@ class Passages:
         self._weights = Weights(float(window), float(speaker), float(times), float(dense))
         self._analyzer = Analyzer()
         # What the files depend on; everything else acts at retrieval.
-        self._model = None if embedder == "none" else _available(embedder)
+        self._model = None if embedder == "none" else available(embedder)
         digest = self._model.digest if self._model else ""
         self._built_with: dict[str, JsonValue] = {"reach": reach, "embedder": embedder, "model": digest}
 
@@ -108,7 +107,7 @@ class Passages:
         files = [documents, speakers, *(place / _LINES).iterdir(), *(place / _WINDOWS).iterdir()]
         if self._model is not None:
             every = [text for document in texts for text in document]
-            found = embed_all(self._model, every, cache=_cache(context), progress=context.progress)
+            found = embed_all(self._model, every, cache=cache_of(context), progress=context.progress)
             np.save(vectors, found, allow_pickle=False)
             files.append(vectors)
         seal(place, "passages", self._built_with, files)
@@ -249,17 +248,6 @@ class PassagesStore:
                 block, left = {}, self._block_chars - len(self._sources[number].lines[at].text)
             block.setdefault(number, {})[at] = float(scores[found])
         yield block
-
-
-def _available(name: str) -> Embedder:
-    try:
-        return embedders.embedder(name)
-    except MissingExtra as error:
-        raise CannotMeasure(str(error)) from error
-
-
-def _cache(context: BuildContext) -> VectorCache | None:
-    return None if context.cache is None else VectorCache(context.cache)
 
 
 def _searched(item: Source) -> list[str]:

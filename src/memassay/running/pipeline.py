@@ -285,7 +285,7 @@ def _source_dirty() -> bool | None:
     child = {k: os.environ[k] for k in ("PATH", "SYSTEMROOT") if k in os.environ}
     try:
         done = subprocess.run(
-            ["git", "-C", str(root), "status", "--porcelain", "--untracked-files=no"],
+            ["git", "--no-optional-locks", "-C", str(root), "status", "--porcelain", "--untracked-files=no"],
             capture_output=True,
             timeout=10,
             check=True,
