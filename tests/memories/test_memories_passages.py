@@ -13,6 +13,7 @@ from memassay.core.errors import CannotMeasure, EnvironmentProblem, MissingExtra
 from memassay.core.types import Corpus, Document, Passage, Query, Unit
 from memassay.memories import embedding
 from memassay.memories.passages import Passages
+from memassay.retrieval import embedders
 
 
 def words_only(**settings: Any) -> Passages:
