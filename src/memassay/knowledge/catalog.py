@@ -41,6 +41,8 @@ CREATE TABLE texts (id INTEGER PRIMARY KEY, front TEXT NOT NULL, heads BLOB NOT 
 CREATE TABLE wiki (tail BLOB NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (tail, node)) WITHOUT ROWID;
 CREATE TABLE unsettled (tail BLOB PRIMARY KEY) WITHOUT ROWID;
 """
+_NUMBERED = frozenset({"terms", "nodes"})
+
 # Pages kept decoded: some 15 MB if they are small. Rows never change, so they are never stale.
 _KEPT = 5_000
 _ROWS = "SELECT pages.id, node, nodes.text, names, numbers"
@@ -173,23 +175,32 @@ class Catalog:
                 raise
 
     def clear(self, settings: str) -> None:
-        """Begin anew, with these settings. Versions and row numbers go on, so nobody takes the new for the old."""
+        """Begin anew, with these settings.
+
+        Versions and row numbers go on, and terms and nodes keep their numbers, so that nobody takes the new for the
+        old: not a snapshot that is still asked, nor a process that remembers a number.
+        """
         assert self._writing is not None, "this catalog was opened to be read"
         db = self._writing
         with self._write_lock:
             db.execute("BEGIN IMMEDIATE")
             tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
             counters = dict.fromkeys(Counters._fields, 0)
+            kept: frozenset[str] = frozenset()
             if "about" in tables:
                 old = dict(db.execute("SELECT name, value FROM about"))
                 counters.update({name: old.get(name, 0) for name in ("version", "top", "generation")})
+                if old.get("format") == FORMAT and _NUMBERED.issubset(tables):
+                    kept = _NUMBERED
+                    counters.update({name: old.get(name, 0) for name in kept})
             counters["version"] += 1
             counters["generation"] += 1
             counters["base_version"] = counters["version"]
             for name in tables:
-                db.execute(f"DROP TABLE {name}")
+                if name not in kept:
+                    db.execute(f"DROP TABLE {name}")
             for statement in _TABLES.split(";")[:-1]:
-                db.execute(statement)
+                db.execute(statement.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
             about = {"format": FORMAT, "settings": settings, **counters}
             db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             db.execute("COMMIT")

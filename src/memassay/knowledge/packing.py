@@ -76,7 +76,7 @@ class Packing:
 
     Attributes:
         pieces: best first.
-        left_out: candidates of which nothing is shown, in their order.
+        left_out: candidates that are not shown, in their order; an earlier one may have shown a part of them.
         tokens: what the pieces take when rendered, rounded up.
     """
 

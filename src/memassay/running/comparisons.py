@@ -79,6 +79,7 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                 generator = np.random.Generator(np.random.PCG64(int(digest_text(f"max-t/{split}")[:15], 16)))
                 adjusted = max_t(np.stack(columns, axis=1)[used], scores.clusters(used), rng=generator)
                 for row, p in zip(rows, adjusted, strict=True):
-                    row["p_adjusted"] = p
+                    # One of many is never surer than alone: the draws of max-T can fall below an exact p.
+                    row["p_adjusted"] = p if p is None or row["p"] is None else max(p, row["p"])
         found += rows
     return found

@@ -87,6 +87,9 @@ def whole_number_flip(sums: FloatArray) -> float:
     Args:
         sums: shape (G,), whole numbers: differences of right answers between two arms.
     """
+    observed = abs(round(float(sums.sum())))
+    if not observed:
+        return 1.0
     sizes, counts = np.unique(np.abs(sums[sums != 0]).round().astype(np.int64), return_counts=True)
     chances = np.ones(1)
     for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
@@ -95,7 +98,7 @@ def whole_number_flip(sums: FloatArray) -> float:
         chances = np.convolve(chances, heads)
     top = len(chances) - 1
     totals = 2 * np.arange(top + 1) - top
-    return min(1.0, float(chances[np.abs(totals) >= abs(round(float(sums.sum())))].sum()))
+    return min(1.0, float(chances[np.abs(totals) >= observed].sum()))
 
 
 @lru_cache(maxsize=32)
