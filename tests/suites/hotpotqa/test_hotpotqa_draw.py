@@ -85,7 +85,7 @@ def test_a_draw_is_kept_and_the_same_one_passes(tmp_path: Path) -> None:
     ("other", "sha256", "says"),
     [
         (draw(IDS, dev=49), "a" * 64, "its dev sample has 50 questions, and this run would draw 49 others"),
-        (draw(IDS, test=299), "a" * 64, "its test sample is of 300 questions"),
+        (draw(IDS, test=299), "a" * 64, "its test sample has 300 questions"),
         (draw(IDS[1:]), "a" * 64, "its dev sample has 50 questions, and this run would draw 50 others"),
         (draw(IDS), "b" * 64, "a file with the checksum aaaaaaaaaaaa"),
     ],

@@ -134,7 +134,8 @@ def _frozen(place: Path) -> dict[str, Any] | None:
 def _difference(held: dict[str, Any], mine: dict[str, Any]) -> str:
     for split in ("dev", "test"):
         if held[split] != mine[split]:
-            return f"its {split} sample has {len(held[split])} questions, and this run would draw {len(mine[split])} others"
+            had, draws = len(held[split]), len(mine[split])
+            return f"its {split} sample has {had} questions, and this run would draw {draws} others"
     if held["sha256"] != mine["sha256"]:
         return f"it is of a file with the checksum {str(held['sha256'])[:12]}…, this one has {mine['sha256'][:12]}…"
     return ""
