@@ -50,6 +50,19 @@ def test_nothing_is_read_before_it_is_needed(tmp_path: Path) -> None:
         suite.tasks()
 
 
+def test_without_the_file_a_slice_that_is_there_is_named(tmp_path: Path, folder: Path) -> None:
+    missing = r"hotpot_dev_distractor_v1\.json is in none of data, .*get it with: memassay data fetch hotpotqa"
+    with pytest.raises(DataError, match=rf"{missing}\.$"):
+        HotpotQA().tasks()
+    folder.mkdir()
+    for name in ("hotpot_distractor_200.jsonl", "hotpot_dev_289.jsonl"):
+        (folder / name).write_text(json.dumps(record()) + "\n", encoding="utf-8")
+        with pytest.raises(DataError, match=rf"{missing}, or .* that is here with: --data data/{name}\.$"):
+            HotpotQA().tasks()
+    with pytest.raises(DataError, match=r"none\.json: no such file[^-]*$"):
+        HotpotQA(data=str(tmp_path / "none.json")).tasks()
+
+
 @pytest.mark.parametrize("links", ["all", "", "Titles"])
 def test_an_unknown_variant_is_refused(links: str) -> None:
     with pytest.raises(UsageError, match="links"):
@@ -254,3 +267,14 @@ def test_the_development_files(name: str, counts: dict[str, int]) -> None:
     texts = {u.id: u.text for d in suite.corpora()[0].documents for u in d.units}
     for task in suite.tasks():
         assert all(texts[e.id] == e.text for e in task.gold["original"].evidence)
+
+
+def test_the_order_of_the_pool_says_nothing_about_the_gold() -> None:
+    suite = HotpotQA(sample=True)
+    (corpus,) = suite.corpora()
+    titles = [document.title for document in corpus.documents]
+    assert titles == sorted(titles)
+    place = {document.id: at for at, document in enumerate(corpus.documents)}
+    pairs = [[place[e.id] for e in task.gold["original"].evidence] for task in suite.tasks()]
+    gaps = sorted(abs(a - b) for a, b in (pair for pair in pairs if len(pair) == 2))
+    assert gaps[len(gaps) // 2] > len(titles) / 10  # by chance about 0.3 of the pages

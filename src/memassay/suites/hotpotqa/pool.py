@@ -17,21 +17,24 @@ Links = Literal["none", "titles"]
 
 
 def pool(questions: Sequence[Question]) -> list[Plain]:
-    """The union of the questions' pages, each title as it stands first, in the order of first appearance.
+    """The union of the questions' pages, each title as it stands first, in the byte order of the titles.
 
-    Keys are slugs of the titles, given in the byte order of the titles; one that is taken gets ``-2``, ``-3``, ….
+    In the order of the questions the two gold pages of one would stand within ten of each other, and a memory that looks
+    at its neighbours would find them by that alone. Keys are slugs of the titles, given in that order; one that is taken
+    gets ``-2``, ``-3``, ….
     """
     bodies: dict[str, str] = {}
     for question in questions:
         for page in question.context:
             if page.title not in bodies:
                 bodies[page.title] = page.body
-    keys: dict[str, str] = {}
+    pages: list[Plain] = []
     taken: set[str] = set()
     for title in sorted(bodies):
-        keys[title] = _free(slug(title), taken)
-        taken.add(keys[title])
-    return [Plain(keys[title], title, body) for title, body in bodies.items()]
+        key = _free(slug(title), taken)
+        taken.add(key)
+        pages.append(Plain(key, title, bodies[title]))
+    return pages
 
 
 def _free(key: str, taken: set[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,22 +12,23 @@ from pydantic import JsonValue
 
 from memassay.core.contracts import Grading, Judge, MetricSpec
 from memassay.core.digest import digest_of
-from memassay.core.errors import UnknownName, UsageError
+from memassay.core.errors import DataError, UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
 from memassay.core.report import Section
 from memassay.core.types import Corpus, DataKind, Task
 from memassay.data.catalogue import CATALOGUE
 from memassay.data.integrity import sha256_of
-from memassay.data.places import data_folder, locate
+from memassay.data.places import data_folder, locate, present
 from memassay.suites.hotpotqa import load, reading, sample, tasks
 from memassay.suites.hotpotqa.draw import SEED, Draw, draw, freeze
 from memassay.suites.hotpotqa.facts import Fact, facts
 from memassay.suites.hotpotqa.linking import Plain
 from memassay.suites.hotpotqa.pool import Links, corpus, pool
 
-RENDERING = 1
+RENDERING = 2
 """Version of the pages, their keys and their links; part of the suite's identity."""
 
+_SLICES = ("hotpotqa-289", "hotpotqa-200")
 _PAIRS = {"both": "every gold page", "any": "at least one gold page", "rec": "share of the gold pages"}
 
 
@@ -83,8 +85,22 @@ class HotpotQA:
 
     @cached_property
     def path(self) -> Path | None:
-        """The data file, or None for the sample."""
-        return None if self._sample else locate("hotpotqa", self._file)
+        """The data file, or None for the sample.
+
+        Raises:
+            DataError: it is not there; where a slice of it is, the message says how to take that.
+        """
+        if self._sample:
+            return None
+        try:
+            return locate(self.name, self._file)
+        except DataError as error:
+            slices = () if self._file is not None else (present(name) for name in _SLICES)
+            here = next((path for path in slices if path is not None), None)
+            if here is None:
+                raise
+            words = f"or take the slice that is here with: --data {shlex.quote(str(here))}"
+            raise DataError(f"{str(error).removesuffix('.')}, {words}.") from None
 
     @cached_property
     def loaded(self) -> load.Loaded:
