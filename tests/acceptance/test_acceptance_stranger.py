@@ -52,18 +52,26 @@ def test_the_first_minute(stranger: Any) -> None:
 
     demo = stranger("demo", "--out", "first demo ü")
     out = stranger.folder / "first demo ü"
-    assert (out / "report.html").stat().st_size > 10_000
-    for suite in ("locomo", "custom"):
+    linked = re.findall(r'<a href="([^"]+)">', (out / "report.html").read_text("utf-8"))
+    assert sorted(linked) == [f"{suite}/report.html" for suite in ("custom", "hotpotqa", "locomo")]
+    for report in linked:
+        assert (out / report).stat().st_size > 10_000
+    for suite in ("locomo", "custom", "hotpotqa"):
         assert (out / suite / "summary.json").is_file()
+        arms = json.loads((out / suite / "summary.json").read_text("utf-8"))["arms"]
+        assert sorted(arms) == ["files", "full-context", "lexical", "markdown", "passages-words"]
+        assert arms["passages-words"]["options"]["embedder"] == "none"
         assert suite.upper() in demo.out.upper() or "your own questions" in demo.out
     wide = [line for line in tables(demo.out) if len(line) > 60]
     assert wide == [], wide
     for name in ("files", "lexical", "full-context"):
         assert name in demo.out
-    last = "\n".join(demo.out.rstrip().splitlines()[-6:])
+    last = demo.out.partition("\nreport: ")[2]
+    assert last.splitlines()[0].startswith(str(Path("first demo ü", "report.html")))
     assert "sample" in last.lower()
     assert "verdict" in last
-    assert len(commands(last)) == 3
+    begins = ["data fetch", "run locomo", "data fetch", "run hotpotqa", "store search", "memory new"]
+    assert [" ".join(words[:2]) for words in commands(last)] == begins
     for words in commands(last):
         stranger(*words[: 2 if words[0] in ("data", "memory") else 1], "--help")
 

@@ -41,3 +41,11 @@ def test_the_page_can_be_followed(cli: Cli, workplace: Path) -> None:
     summary = json.loads((workplace / "runs" / "notes" / "summary.json").read_text(encoding="utf-8"))
     assert summary["arms"]["markdown"]["n"] == 4
     assert summary["arms"]["markdown"]["failures"] == {"memory": 0, "provider": 0, "harness": 0}
+    builds = [json.loads(line) for line in (workplace / "runs/notes/builds.jsonl").read_text().splitlines()]
+    [built] = [one for one in builds if one["memory"] == "markdown" and not one["scope"].endswith("+marker")]
+    store = workplace / "runs" / "stores" / built["store"]["location"]
+    assert cli("store", "query", "count", "", "--dir", store).out == f"count: {built['documents']}\n"
+    assert cli("store", "create", "new", "--content", "x", "--dir", store).code == 2
+    boilers = [item["key"] for item in cli("store", "find", "--fuzzy", "hboil", "--dir", "notes", "--json").json]
+    assert boilers == ["house/boiler"]
+    assert cli("store", "retrieve", "boiler", "--dir", "notes").code == 2

@@ -10,6 +10,7 @@ import pytest
 
 from kit import Cli
 from memassay.core.digest import digest_folder
+from memassay.memories.folder import seal
 
 
 @pytest.fixture
@@ -24,7 +25,9 @@ def run_store(workplace: Path) -> Path:
     """A folder such as the memory ``markdown`` leaves in a run."""
     (workplace / "store" / "pages").mkdir(parents=True)
     (workplace / "store" / "pages" / "tea.md").write_text("# Tea\n")
-    (workplace / "store" / "store.json").write_text("{}")
+    seal(workplace / "store", "markdown", {}, [])
+    (workplace / "lexical").mkdir()
+    seal(workplace / "lexical", "lexical", {}, [])
     return workplace / "store"
 
 
@@ -35,6 +38,7 @@ def run_store(workplace: Path) -> Path:
         (["--store", "notes", "--tools", "serch"], "Unknown tool 'serch'. Did you mean 'search'"),
         (["--store", "notes", "--tools", "find,create"], "say --write to offer it"),
         (["--store", "store", "--write"], "is the store of a run, which must not change"),
+        (["--store", "lexical"], "is a store of the memory 'lexical'"),
     ],
 )
 def test_a_mistake_is_one_sentence(cli: Cli, notes: Path, run_store: Path, words: list[str], says: str) -> None:

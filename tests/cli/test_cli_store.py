@@ -11,6 +11,7 @@ import pytest
 
 from kit import Cli
 from memassay.knowledge.store import KnowledgeStore
+from memassay.memories.folder import seal
 
 PAGES = {
     "index": "# Our notes\n\n[The boiler](house/boiler.md)\n\n[Ada](people/ada.md)\n",
@@ -55,6 +56,51 @@ def test_search(cli: Cli, notes: Path) -> None:
     assert PAGES["house/boiler"][start:end] == passage["text"]
 
 
+def test_nothing_found_is_said(cli: Cli, notes: Path) -> None:
+    ran = cli("store", "search", "hedgehog", "-d", notes)
+    assert (ran.code, ran.out, ran.err) == (0, "", "Nothing found in 3 pages.\n")
+    ran = cli("store", "search", "hedgehog", "-d", notes, "--json")
+    assert (ran.json, ran.err) == ([], "Nothing found in 3 pages.\n")
+    ran = cli("store", "search", "ada", "-d", notes, "--max-tokens", "3")
+    assert ran.out == "" and ran.err.startswith("0 of ")
+
+
+def test_a_store_of_a_run_is_read_only(cli: Cli, workplace: Path) -> None:
+    for memory in ("markdown", "lexical"):
+        pages = workplace / memory / "pages"
+        pages.mkdir(parents=True)
+        (pages / "tea.md").write_text("# Tea\n")
+        seal(workplace / memory, memory, {}, [pages / "tea.md"])
+    before = contents(workplace)
+    assert cli("store", "find", "--dir", "markdown").out == "- tea: Tea\n"
+    for words in (
+        ["create", "new", "--content", "x"],
+        ["update", "tea", "--content", "x"],
+        ["delete", "tea"],
+        ["rename", "tea", "coffee"],
+        ["query", "delete", "filter: {}"],
+        ["index"],
+    ):
+        ran = cli("store", *words, "--dir", "markdown")
+        assert (ran.code, ran.out) == (2, "") and "is the store of a run, which must not change" in ran.complaint
+    ran = cli("store", "tree", "--dir", "lexical")
+    assert ran.code == 2 and "is a store of the memory 'lexical'" in ran.complaint
+    assert contents(workplace) == before
+
+
+def test_a_key_may_end_in_md(cli: Cli, notes: Path) -> None:
+    assert cli("store", "create", "beds/tomatoes.md", "--content", "# T", "-d", notes).out == "created beds/tomatoes\n"
+    assert (notes / "beds/tomatoes.md").read_text() == "# T"
+    assert cli("store", "update", "beds/tomatoes.md", "--content", "# U", "-d", notes).out == "changed beds/tomatoes\n"
+    assert cli("store", "retrieve", "beds/tomatoes.md", "-d", notes).out == "<!-- beds/tomatoes -->\n# U\n"
+    assert cli("store", "find", "--in", "index.md:1", "-d", notes).out.count("\n- ") == 1
+
+
+def test_stats_tell_of_pages_that_are_never_edited(cli: Cli, notes: Path) -> None:
+    (notes / "old.md").write_bytes(b"caf\xe9\n")
+    assert "problems: old (not UTF-8, never edited)\n" in cli("store", "stats", "-d", notes).out
+
+
 def test_a_small_budget_is_told_on_standard_error(cli: Cli, notes: Path) -> None:
     ran = cli("store", "search", "boiler ada", "-d", notes, "--max-tokens", "70", "--json")
     assert len(ran.json) == 1
@@ -71,7 +117,7 @@ def test_find(cli: Cli, notes: Path) -> None:
         "store", "find", "-d", notes, "--project", "key,year", "--sort", "year:-1", "-l", "1", "--json"
     ).json == [{"key": "house/boiler", "year": 2014}]
     below = cli("store", "find", "-d", notes, "--in", "index:1", "--not-in", "index:0")
-    assert (below.code, below.out) == (0, "\n")
+    assert (below.code, below.out, below.err) == (0, "", "Nothing found in 3 pages.\n")
     assert cli("store", "find", "-d", notes, "--fuzzy", "pplada", "--refs-from", "index").out.startswith("- people/ada")
     assert cli("store", "find", "hedgehog", "-d", notes, "--json").json == []
 
@@ -202,6 +248,7 @@ def test_one_writer_at_a_time(cli: Cli, notes: Path) -> None:
     ("words", "says"),
     [
         (["find", "-d", "nowhere"], "nowhere is not a folder"),
+        (["search", " "], "The question is empty"),
         (["retrieve", "peple/ada"], "There is no page 'peple/ada'. Did you mean 'people/ada'?"),
         (["retrieve", "../../etc/passwd"], "There is no page '../../etc/passwd'."),
         (["squash", "nothing"], "There is no page 'nothing'."),

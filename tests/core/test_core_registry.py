@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -192,3 +193,16 @@ def test_a_factory_may_be_a_function() -> None:
         return size
 
     assert bind_options(make, {"size": "2"}, "x") == {"size": 2}
+
+
+def test_the_digest_of_a_memory_covers_everything_that_it_is_made_of() -> None:
+    """A package that a memory imports and the digest leaves out could change, and old stores would be used again."""
+    place = Path(registry.__file__).parents[1]
+    used = {
+        found
+        for name in registry.MADE_OF
+        for file in (place / name).rglob("*.py")
+        for found in re.findall(r"^\s*(?:from|import) memassay\.(\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert used <= {*registry.MADE_OF, "version"}
+    assert used >= {"core", "knowledge", "retrieval"}

@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,14 +109,56 @@ def test_a_local_copy_is_taken_and_checked(entry: Entry, content: bytes, tmp_pat
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [(b"[]", "is truncated"), (b"<html></html>", "web page"), (b"", "is empty"), (b"x" * 300_000, "is larger")],
+    [
+        (b"[]", "2 bytes, expected 208,000"),
+        (b"<html></html>", "a web page (HTML) of 13 bytes, expected 208,000"),
+        (b"", "0 bytes, expected 208,000"),
+        (b"x" * 300_000, "300,000 bytes, expected 208,000"),
+        (b"x" * 208_000, "it has another checksum: "),
+        (b"<html>" + b"x" * 207_994, "it is a web page (HTML), not the data file"),
+    ],
 )
 def test_a_wrong_local_copy_is_refused(entry: Entry, tmp_path: Path, wrong: bytes, says: str) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(wrong)
-    with pytest.raises(DataError, match=re.escape(says)):
+    with pytest.raises(DataError) as caught:
         fetch(entry, tmp_path / "data", source=copy)
+    said = str(caught.value)
+    assert said.startswith(f"{copy} is not toy: {says}")
+    assert said.endswith("nothing was kept, give a copy of toy.json.")
+    assert "--from" not in said, "that is what was done"
     assert nothing_in(tmp_path / "data")
+
+
+def test_the_copy_of_another_data_set_is_called_by_its_name(
+    entry: Entry, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    twin = replace(entry, name="twin", sha256="0" * 64)  # as long, and another file
+    monkeypatch.setattr("memassay.data.fetch.CATALOGUE", {"twin": twin, "toy": entry})
+    copy = tmp_path / "a copy.json"
+    copy.write_bytes(content)
+    other = replace(entry, name="other", size=entry.size - 1, file_name="other.json")
+    with pytest.raises(DataError) as caught:
+        fetch(other, tmp_path / "data", source=copy)
+    assert str(caught.value) == (
+        f"{copy} is not other: 208,000 bytes, expected 207,999; nothing was kept. "
+        f"It is toy: memassay data fetch toy --from '{copy}'."
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
+def test_a_pipe_is_read_once(entry: Entry, content: bytes, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for body, kept in ((content[:-1], False), (content, True)):
+        writer = threading.Thread(target=pipe.write_bytes, args=(body,))
+        writer.start()
+        if kept:
+            assert fetch(entry, tmp_path / "data", source=pipe).read_bytes() == content
+        else:
+            with pytest.raises(DataError, match=r"pipe is not toy: it is truncated"):
+                fetch(entry, tmp_path / "data", source=pipe)
+        writer.join()
 
 
 def test_a_local_copy_that_is_not_there_makes_no_folder(entry: Entry, tmp_path: Path) -> None:

@@ -357,6 +357,7 @@ def test_expect_guards_operators_and_operations(expect: str, refused: str | None
     [
         ("update: {$set: {a: 1}}", "update needs a filter"),
         ("filter: {}", "update is a mapping of operators"),
+        ("filter: {}\nupdate: {$set: {a: 1}, expect: 1}", "expect stands beside filter and update"),
         ("filter: {}\nupdate: {$sett: {a: 1}}", r"update knows no '\$sett'. Did you mean '\$set'"),
         ("filter: {}\nupdate: {$set: {$a: 1}}", r"update.\$set: '\$a' is no name of a field"),
         ("filter: {}\nupdate: {$set: {a..b: 1}}", "is no name of a field"),

@@ -11,7 +11,7 @@ from scenes import keys, page_text
 
 from memassay.core.dossier import block
 from memassay.core.tokens import NAMES, count
-from memassay.knowledge.entries import Settings
+from memassay.knowledge.entries import Indexing, Settings
 from memassay.knowledge.index import Incoming, Index
 from memassay.knowledge.packing import Candidate, Packing, of_page, of_passage, of_section, pack
 from memassay.knowledge.snapshot import Snapshot
@@ -20,6 +20,9 @@ LONG = "# Ada\n\nIntro words here.\n\n" + "".join(
     f"## Part {part}\n\n" + "".join(f"Sentence {line} of part {part} says a few words. " for line in range(9)) + "\n\n"
     for part in range(4)
 )
+
+
+TERMS = Indexing(Settings()).terms
 
 
 @cache
@@ -64,7 +67,10 @@ def test_the_budget_is_kept_and_nothing_is_lost_silently(tokens: str, data: st.D
     overflow = data.draw(st.sampled_from(["stop", "skip"]))
     heads = data.draw(st.booleans())
     scores = data.draw(st.sampled_from([None, snapshot.scores(["ada", "part", "3"])]))
-    packing = pack(snapshot, candidates, budget, scores=scores, heads=heads, overflow=overflow)
+    terms = data.draw(st.sampled_from([[], ["ada", "part", "3"], ["few", "garden", "river"]]))
+    packing = pack(
+        snapshot, candidates, budget, scores=scores, heads=heads, overflow=overflow, terms=terms, analyze=TERMS
+    )
 
     assert count(rendered(packing), tokens) <= budget
     assert packing.tokens == count(rendered(packing), tokens)
@@ -77,8 +83,10 @@ def test_the_budget_is_kept_and_nothing_is_lost_silently(tokens: str, data: st.D
         assert piece.digest == stored.digest
         words = stored.text[slice(*piece.span)]
         assert piece.text == (f"{piece.head}\n{words}" if heads and piece.head else words)
-        assert piece.span[0] == snapshot.span(first)[0]
-        assert piece.clipped == (piece.span[1] < snapshot.span(last - 1)[1])
+        start, end = snapshot.span(first)[0], snapshot.span(last - 1)[1]
+        assert start <= piece.span[0] < piece.span[1] <= end or not words
+        assert piece.span[0] == start or (piece.clipped and terms)
+        assert piece.clipped == (piece.span != (start, end))
         assert {int(snapshot.page_of[passage]) for passage in range(first, last)} == {page}
         assert not shown & set(range(first, last))
         shown |= set(range(first, last))
@@ -100,8 +108,10 @@ def test_a_larger_budget_shows_all_of_a_smaller_one(tokens: str, data: st.DataOb
     small, more = data.draw(st.integers(0, 500)), data.draw(st.integers(0, 200))
     scores = snapshot.scores(["ada", "part", "3"])
 
+    terms = data.draw(st.sampled_from([[], ["ada", "part", "3"], ["few", "garden", "river"]]))
+
     def characters(budget: int) -> set[tuple[str, int]]:
-        pieces = pack(snapshot, candidates, budget, scores=scores).pieces
+        pieces = pack(snapshot, candidates, budget, scores=scores, terms=terms, analyze=TERMS).pieces
         return {(piece.key, at) for piece in pieces for at in range(*piece.span)}
 
     assert characters(small) <= characters(small + more)
@@ -121,6 +131,28 @@ def test_a_seed_that_does_not_fit_is_cut_to_its_best_passages() -> None:
     assert some.pieces[-1].clipped and some.pieces[-1].text.split()
     assert LONG[: some.pieces[-1].span[1]].endswith(some.pieces[-1].text.split()[-1])
     assert some.left_out == (of_passage(snapshot, 0),)
+
+
+def test_an_excerpt_is_where_the_rare_words_of_the_question_are() -> None:
+    sections = "".join(
+        f"## Part {n}\n\nThis section says nothing that anybody asked for, and that at quite some length.\n\n"
+        for n in range(5)
+    )
+    page = f"# The house\n\n{sections}- F28: no gas; open the valve behind the washing machine\n"
+    index = Index.private(Settings())
+    index.update(["house"], lambda key: Incoming(page))
+    snapshot = index.snapshot
+    assert snapshot.passages == 1 and len(page) < 650
+    for budget in (18, 30, 60, 90):
+        asked = {"terms": TERMS("What does F28 mean?"), "analyze": TERMS}
+        (piece,) = pack(snapshot, [of_passage(snapshot, 0)], budget, **asked).pieces
+        assert piece.clipped and piece.text == page[slice(*piece.span)]
+        assert piece.text.endswith("F28: no gas; open the valve behind the washing machine")
+        (head,) = pack(snapshot, [of_passage(snapshot, 0)], budget).pieces
+        assert head.span[0] == 0 and "F28" not in head.text
+    assert pack(snapshot, [of_passage(snapshot, 0)], 8, **asked).pieces == ()
+    (whole,) = pack(snapshot, [of_passage(snapshot, 0)], 500, **asked).pieces
+    assert whole.text == page.strip() and not whole.clipped
 
 
 def test_skipping_leaves_out_what_is_no_seed() -> None:

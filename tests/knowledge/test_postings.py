@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memassay.knowledge import postings
 from memassay.knowledge import strings as strings_module
 from memassay.knowledge.postings import (
     Edge,
@@ -124,3 +125,16 @@ def test_strings_are_found(small: int, texts: set[str], other: str) -> None:
         for text in [*ordered, other]:
             assert table.find(text) == (ordered.index(text) if text in texts else -1)
             assert table.place(text) == sum(known < text for known in ordered)
+
+
+def test_both_ways_of_inverting_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(5)
+    sizes = draw.integers(0, 9, size=200).astype(np.int32)
+    terms = np.concatenate([np.sort(draw.choice(60, size=size, replace=False)) for size in sizes]).astype(np.int32)
+    counts = draw.integers(1, 90_000, size=len(terms)).astype(np.int32)
+    found = []
+    for many in (0, len(terms) + 1):
+        monkeypatch.setattr(postings, "_MANY", many)
+        found.append(postings._inverted(sizes, terms, counts, 70))
+    for one, other in zip(*found, strict=True):
+        assert one.dtype == other.dtype and np.array_equal(one, other)

@@ -199,6 +199,44 @@ def test_what_is_no_page_is_left_alone(root: Path) -> None:
     store = KnowledgeStore.open(root)
     assert store.library.keys() == ["bytes", "index", "lines", "people/ada", "places/london"]
     assert store.library.title("lines") == "Title"
+    write(root, "marked", "A \ufffd that stands there.\n")
+    store.refresh()
+    assert store.stats()["problems"] == [{"key": "bytes", "problem": "not UTF-8, never edited"}]
+    assert store.stats("bytes")["problem"] == "not UTF-8, never edited" and store.stats("marked")["problem"] is None
+
+
+def test_keys_with_their_extension(root: Path) -> None:
+    with KnowledgeStore.open(root, writable=True) as store:
+        assert store.create("new.md", "# New\n") and (root / "new.md").is_file() and "new" in store.library
+        store.rename("new.md", "newer.md")
+        assert store.update("newer.md", "# Newer\n").key == "newer"
+        assert [item["key"] for item in store.retrieve(["newer.md", "index"], exclude=["index.md"]).items] == ["newer"]
+        assert [item["key"] for item in store.find(refs_to="people/ada.md").items] == ["index"]
+        assert store.stats("newer.md")["title"] == "Newer" and store.squash("newer.md") == "# Newer\n"
+        assert [item["key"] for item in store.tree(["newer.md"])] == ["newer"]
+        assert [change.key for change in store.delete("newer.md")] == ["newer"]
+
+
+@pytest.mark.parametrize("question", ["find", "retrieve"])
+def test_what_counts_no_tokens_loads_no_tokenizer(root: Path, question: str) -> None:
+    KnowledgeStore.open(root, writable=True).close()
+    old = time.time_ns() - 10**10
+    for key in PAGES:
+        os.utime(root / f"{key}.md", ns=(old, old))
+    KnowledgeStore.open(root, writable=True).close()
+    words = {"find": ["engine"], "retrieve": ["index.md"]}[question]
+    script = (
+        "import sys; from memassay.cli.store import app\n"
+        "app(standalone_mode=False)\n"
+        "print([name for name in ('bpe_openai', 'scipy', 'bm25s', 'mcp') if name in sys.modules])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, question, *words, "--dir", str(root)],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert ran.stdout.splitlines()[-1] == "[]" and len(ran.stdout.splitlines()) > 1
 
 
 @pytest.mark.parametrize("steps", [40, pytest.param(200, marks=pytest.mark.slow)])

@@ -240,6 +240,7 @@ HOSTILE: list[tuple[str, dict[str, Any], str]] = [
     ("retrieve", {"order": "best"}, "order is 'best'"),
     ("search", {}, "search needs the parameter 'text'."),
     ("search", {"text": None}, "text is None"),
+    ("search", {"text": " \n"}, "The question is empty"),
     ("squash", {"key": "../x"}, "There is no page '../x'"),
     ("squash", {"key": "index", "depth": 1.5}, "depth is 1.5"),
     ("tree", {"keys": ["nope"]}, "There is no page 'nope'"),
@@ -328,6 +329,59 @@ def test_create_update_delete_rename(notes: Path, editor: Desk) -> None:
     gone = value(editor, "delete", key="places/yard")
     assert gone["removes"] == ["places/yard"] and not (notes / "places/yard.md").exists()
     assert "the garden." in (notes / "people/ada.md").read_text()
+
+
+def test_a_key_may_be_given_with_its_extension(notes: Path, editor: Desk) -> None:
+    assert keys(value(editor, "retrieve", keys=["index.md", "people/ada.md"], exclude=["index.md"])) == ["people/ada"]
+    assert keys(value(editor, "retrieve", keys=["people/ada.md"], **{"in": ["index.md"]})) == ["people/ada"]
+    assert keys(value(editor, "tree", keys=["people/ada.md"])) == ["people/ada"]
+    assert keys(value(editor, "tree", keys=["people/ada.md"], in_any=[{"key": "index.md"}])) == ["people/ada"]
+    assert value(editor, "stats", key="people/ada.md")["key"] == "people/ada"
+    assert editor.call("squash", {"key": "index.md"}) == editor.call("squash", {"key": "index"})
+    for arguments in ({"refs_to": "people/ada.md"}, {"refs_from": "people/ada.md"}, {"not_in": ["index.md"]}):
+        plain = {name: ["index"] if name == "not_in" else "people/ada" for name in arguments}
+        assert keys(value(editor, "find", **arguments)) == keys(value(editor, "find", **plain)) != []
+    for document, found in (
+        ("filter: {$key: index.md}", 1),
+        ("filter: {$key: {$in: [index.md, people/ada.md, index]}}", 2),
+        ("filter: {$key: {$ne: index.md}}", 2),
+        ("filter: {$includedBy: index.md}", 2),
+        ("filter: {$references: {match: [people/ada.md]}}", 1),
+        ("filter: {$content: {$references: people/ada.md}}", 2),
+    ):
+        assert value(editor, "query", operation="count", document=document) == {"count": found}, document
+    assert value(editor, "create", key="beds/tomatoes.md", content="# T\n") == {"key": "beds/tomatoes", "created": True}
+    assert (notes / "beds/tomatoes.md").is_file()
+    with pytest.raises(UsageError, match="'beds/tomatoes' exists already"):
+        editor.call("create", {"key": "beds/tomatoes.md", "content": ""})
+    assert value(editor, "update", key="beds/tomatoes.md", content="# U\n")["key"] == "beds/tomatoes"
+    assert keys(value(editor, "rename", old_key="beds/tomatoes.md", new_key="beds/u.md")["creates"]) == ["beds/u"]
+    assert value(editor, "delete", key="beds/u.md")["removes"] == ["beds/u"]
+
+
+def test_a_key_that_ends_so_is_given_with_it_once_or_twice(notes: Path, editor: Desk) -> None:
+    assert value(editor, "create", key="a.md.md", content="twice")["key"] == "a.md"
+    assert (notes / "a.md.md").is_file()
+    assert value(editor, "retrieve", keys=["a.md"])[0]["content"] == "twice"
+    document = "filter: {$key: a.md}"
+    assert keys(value(editor, "query", operation="find", document=document)) == ["a.md"]
+    (notes / "a.md").write_text("once")
+    assert value(editor, "query", operation="count", document=document) == {"count": 1}
+    assert value(editor, "delete", key="a.md")["removes"] == ["a.md"] and (notes / "a.md").is_file()
+
+
+def test_search_cuts_around_the_answer(notes: Path) -> None:
+    sections = "".join(
+        f"## Part {n}\n\nThis section says nothing that anybody asked for, and that at quite some length.\n\n"
+        for n in range(5)
+    )
+    (notes / "valve.md").write_text(f"# The valve\n\n{sections}- E11: close the valve, wait a minute, open it\n")
+    with KnowledgeStore.open(notes) as store:
+        [found, *_] = value(Desk(store), "search", text="what about E11", max_tokens=100)
+        assert found["clipped"] and found["text"].endswith("- E11: close the valve, wait a minute, open it")
+        assert (notes / "valve.md").read_text()[slice(*found["span"])] == found["text"]
+        (piece,) = store.search("what about E11", max_tokens=40, limit=1).pieces
+        assert piece.clipped and piece.text.endswith("wait a minute, open it")
 
 
 def test_an_edit_by_query_touches_nothing_else(notes: Path, editor: Desk) -> None:

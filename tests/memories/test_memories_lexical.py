@@ -10,6 +10,7 @@ from memassay.core.contracts import BuildContext
 from memassay.core.errors import EnvironmentProblem
 from memassay.core.types import Document, Unit
 from memassay.memories.lexical import Lexical
+from memassay.memories.markdown import Markdown
 
 
 def talk(*texts: str, date: str | None = "2023-05-08T13:56", name: str = "s1") -> Document:
@@ -83,6 +84,18 @@ def test_the_title_of_a_page_is_shown_and_searched_but_not_that_of_a_conversatio
     store = build_and_open(Lexical(fill="none"), corpus_of(speech, page), tmp_path)
     (found,) = store.retrieve(ask("zeppelin"))
     assert (found.text, found.span) == ("1999-01-02 Zeppelin\nIt flies.", (0, 9))
+
+
+def test_how_often_a_title_counts_is_a_setting(tmp_path: Path) -> None:
+    titled = Document(id="titled", title="Zeppelin", text="It has two engines and a cabin.")
+    told = Document(id="told", title="Airship", text="A zeppelin, no other zeppelin, flew here.")
+    best = {}
+    for weight in (0, 1, 2):
+        memory = Lexical(title_weight=weight, fill="none", b=0.0)
+        store = build_and_open(memory, corpus_of(titled, told), tmp_path / str(weight))
+        best[weight] = [found.doc_ids[0] for found in store.retrieve(ask("zeppelin"))]
+    assert best == {0: ["told"], 1: ["told", "titled"], 2: ["titled", "told"]}
+    assert Lexical()._title_weight == Markdown()._index.title_weight == 2
 
 
 def test_dates_can_be_searched_when_asked_for(tmp_path: Path) -> None:

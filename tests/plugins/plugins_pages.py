@@ -30,3 +30,11 @@ def python_file(page: str, name: str) -> str:
 def named_files(page: str) -> dict[str, str]:
     """Blocks of a page that stand below a line with nothing but a path in backticks, by path."""
     return {fence["path"]: fence["text"] for fence in _fences(page) if fence["path"]}
+
+
+def table_below(page: str, heading: str) -> tuple[list[str], dict[str, list[str]]]:
+    """The first table below a heading: the names of its columns but the first, and its rows by their first cell."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8").partition(f"\n{heading}\n")[2]
+    lines = [line for line in text.partition("\n| ")[2].partition("\n\n")[0].splitlines() if "---" not in line]
+    first, *rows = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines)
+    return first[1:], {row[0]: row[1:] for row in rows}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plugins_pages import blocks, named_files, python_file
+from plugins_pages import blocks, named_files, python_file, table_below
 
 from memassay.core import registry
 
@@ -110,3 +111,37 @@ def test_every_key_of_the_loader_is_on_the_page() -> None:
 
     page = (ROOT / "docs" / "suites" / "custom.md").read_text(encoding="utf-8")
     assert all(f"`{key}`" in page for key in {*documents._KEYS, *questions._KEYS})
+
+
+@pytest.mark.parametrize(
+    ("suite", "options", "more"),
+    [
+        ("custom", {}, {}),
+        ("hotpotqa", {"links": "titles"}, {"budgets": [250, 500, 1000]}),
+    ],
+)
+def test_the_table_of_a_sample_is_that_of_a_run(
+    suite: str, options: dict[str, Any], more: dict[str, Any], tmp_path: Path
+) -> None:
+    from memassay.running.experiment import experiment_of
+    from memassay.running.pipeline import Place, run_experiment
+
+    names, rows = table_below(f"suites/{suite}.md", "## The sample")
+    arms = {name: row for name, row in rows.items() if name != "ceiling"}
+    tables = {
+        "suite": suite,
+        "options": {"sample": True, **options},
+        "memories": {name: {"use": name} for name in arms},
+        "controls": False,
+        **more,
+    }
+    summary = run_experiment(experiment_of(tables), Place(out=tmp_path / "run"))
+    metrics = [re.sub(r"(?<=@)(\d+)k$", r"\g<1>000", name) for name in names]
+    for name, row in arms.items():
+        assert dict(zip(names, row, strict=True)) == {
+            shown: f"{summary['arms'][name]['metrics'][metric]['value']:.3f}".removeprefix("0")
+            for shown, metric in zip(names, metrics, strict=True)
+        }, name
+    ceilings = summary["ceilings"]["original"]
+    shown = dict(zip(metrics, rows["ceiling"], strict=True))
+    assert {metric: float(value) for metric, value in shown.items() if value} == ceilings

@@ -187,3 +187,31 @@ def summary(arms: int = 3, *, primary: bool = True, sample: bool = False, unmeas
         "notes": ["11 questions repeat an earlier one; they are named in tasks.jsonl."],
         "test_reads": 3,
     }
+
+
+def pool(arms: int = 4) -> dict[str, Any]:
+    """A summary as of a suite with one pool of pages: ``both`` for ``all``, joined questions, the suite's own words."""
+    made = summary(arms)
+    for found in made["arms"].values():
+        found["metrics"] = {k.replace("all@", "both@"): v for k, v in found["metrics"].items()}
+    for row in made["comparisons"]:
+        row |= {"metric": row["metric"].replace("all@", "both@"), "test": "exact sign-flip", "p": 1e-17}
+        if (row["a"], row["b"], row["metric"], row["split"]) == ("lexical", "files", "both@1000", "test"):
+            row |= {"verdict": "better", "reason": "exact sign-flip p = 1e-17 and the interval excludes 0"}
+    kinds = {"both": "every gold page", "any": "at least one gold page", "rec": "share of the gold pages"}
+    titles = {f"{f}@{b}": f"{t} within {b:,} tokens" for f, t in kinds.items() for b in BUDGETS}
+    titles |= {f"{f}@k{k}": f"{t} among the first {k} distinct pages" for f, t in kinds.items() for k in KS}
+    return made | {
+        "suite": "hotpotqa",
+        "headline_metric": "both@1000",
+        "primary": {"metric": "both@1000", "split": "test", "a": "lexical", "b": "files"},
+        "titles": titles,
+        "words": {"tasks": "questions", "clusters": "groups that share no gold page"},
+        "suite_settings": {
+            "rendering": 1,
+            "links": "titles",
+            "data": {"sha256": "53" * 32, "catalogue": True, "name": "hotpotqa-289"},
+            "draw": {"seed": 20260718, "dev": 289, "test": 0, "digest": "6e" * 32},
+            "pool": {"pages": 2846, "links": 1457},
+        },
+    }

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from pages import Page
-from summaries import BUDGETS, NAMES, diff, est, summary
+from summaries import BUDGETS, NAMES, diff, est, pool, summary
 
 from memassay.core.report import Chart, Column, Curve, Section, Table
 from memassay.core.types import Estimate
@@ -301,3 +301,73 @@ def test_long_and_wide_names_are_kept_whole_in_the_tables() -> None:
     assert rows[3][0] == long
     labels = [found.text(i) for i in found.find("text", "name", within=found.find("svg", "wide")[0])]
     assert any("…" in label for label in labels)
+
+
+def test_the_page_says_which_corpus_was_measured() -> None:
+    _, found = page(pool())
+    facts = dict(
+        zip(
+            (found.text(i) for i in found.find("dt", within=found.find("dl", "facts")[0])),
+            (found.text(i) for i in found.find("dd", within=found.find("dl", "facts")[0])),
+            strict=True,
+        )
+    )
+    assert (facts["links"], facts["pool"]) == ("titles", "2,846 pages")
+    assert "rendering" not in facts
+    rows = dict(row for row in found.rows(found.find("table", within=found.by_id("identity"))[0])[1:])
+    assert rows["suite: links"] == "titles"
+    assert "hotpotqa-289" in rows["suite: data"] and "53" * 32 in rows["suite: data"]
+    assert rows["suite: draw"].startswith("seed 20260718, dev 289, test 0, digest 6e")
+    assert rows["suite: pool"] == "pages 2846, links 1457"
+    assert rows["k (distinct pages)"] == "5, 10, 20"
+
+
+def test_a_test_is_named_as_the_rows_name_it() -> None:
+    _, found = page(pool())
+    comparisons = found.text(found.by_id("comparisons"))
+    assert "The test: exact sign-flip over joined questions (McNemar where none is joined)." in comparisons
+    assert "exact sign-flip p < .001" in found.text(found.find("p", "finding")[0])
+    assert "1e−17" in comparisons and "1e-17" not in comparisons, "a hyphen would let the number break"
+    made = pool()
+    for row in made["comparisons"]:
+        row["test"] = "exact McNemar"
+    _, single = page(made)
+    assert "The test: exact McNemar, as no question is joined" in single.text(single.by_id("comparisons"))
+    _, old = page(summary(2))  # a summary of before the field
+    assert "The test" not in old.text(old.by_id("comparisons"))
+
+
+def test_the_guide_explains_what_the_report_shows() -> None:
+    _, found = page(pool())
+    guide = found.text(found.by_id("guide"))
+    assert "both@Bthe share of questions with both gold pages" in guide
+    assert "at least one gold page" in guide and "k distinct pages" in guide
+    assert "all@" not in guide and "gold item" not in found.text(found.find("main")[0])
+    _, plain = page(summary(2))
+    assert "all@Bthe share of questions with every gold item" in plain.text(plain.by_id("guide"))
+
+
+def test_values_at_the_end_of_the_lines_name_their_budget() -> None:
+    made = pool()
+    _, found = page(made)
+    wide = found.find("svg", "wide", within=found.find("section", "lead")[0])[0]
+    assert "at 12k" in [found.text(i) for i in found.find("text", "tick", within=wide)]
+    made["arms"]["files"]["metrics"]["both@12000"] = est(None, reason="not asked")
+    _, short = page(made)
+    wide = short.find("svg", "wide", within=short.find("section", "lead")[0])[0]
+    assert "at the end" in [short.text(i) for i in short.find("text", "tick", within=wide)]
+
+
+def test_no_line_runs_through_a_name_on_a_phone_and_both_sides_are_named() -> None:
+    made = pool()
+    for row in made["comparisons"]:
+        row["diff"] = diff(0.5, 0.05)
+    _, found = page(made)
+    narrow = found.find("svg", "narrow", within=found.by_id("comparisons"))[0]
+    words = [found.text(i) for i in found.find("text", "tick", within=narrow)]
+    assert "← second higher" in words and "first higher →" in words
+    upright = [found.elements[i][1] for i in found.find("line", "zero", within=narrow)]
+    spans = [(float(line["y1"]), float(line["y2"])) for line in upright]
+    names = [float(found.elements[i][1]["y"]) for i in found.find("text", "name", within=narrow)]
+    assert len(spans) == len(names) > 1
+    assert not [y for y in names for low, high in spans if low - 6 <= y <= high + 3]

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from rich.cells import cell_len
-from summaries import BUDGETS, NAMES, est, summary
+from summaries import BUDGETS, NAMES, est, pool, summary
 from test_report_html import HOSTILE
 
 from memassay.reporting import arm_table, print_arms
@@ -104,3 +104,21 @@ def test_names_break_after_a_mark() -> None:
     assert wrapped("short", 10) == ["short"]
     assert wrapped("unbrokenname", 6) == ["unbrok", "enname"]
     assert all(cell_len(line) <= 6 for line in wrapped("x" * 40, 6))
+
+
+def test_the_corpus_stands_in_the_first_line_and_the_test_in_the_last() -> None:
+    text = arm_table(pool(), 120)
+    assert text.splitlines()[0] == "HotPotQA, links titles, pool of 2,846 pages: both@B"
+    assert "exact sign-flip p < .001" in text
+    assert "p = <" not in text
+    assert arm_table(summary(2), 80).splitlines()[0] == "LOCOMO: all@B"
+
+
+def test_only_the_headlines_column_is_bold() -> None:
+    lines = arm_table(pool(), 120, color=True).splitlines()
+    head = next(line for line in lines if "12k" in line)
+    bold = "".join(re.findall(r"\x1b\[1m([^\x1b]*)", head))
+    assert bold.split() == ["1k"]
+    row = next(line for line in lines if line.startswith("lexical"))
+    assert re.search(r"\x1b\[1m *\.600", row)
+    assert not re.search(r"\x1b\[1m *\.685", row)

@@ -119,3 +119,18 @@ def test_ticks_cover_the_range_in_equal_steps(low: float, width: float) -> None:
     assert 2 <= len(found) <= 12
     assert found[0] <= low + 1e-6 * width + 1e-9
     assert found[-1] >= low + width - 1e-6 * width - 1e-9
+
+
+def test_a_p_in_a_sentence() -> None:
+    assert [figures.p_phrase(p) for p in (0.0078, 1e-17, None)] == ["p = .0078", "p < .001", "p = –"]
+
+
+def test_a_metric_speaks_the_suites_words() -> None:
+    assert metric("any@4000", "at least one gold turn within 4,000 tokens").phrase == (
+        "at least one gold turn in the dossier within 4,000 tokens"
+    )
+    at_k = metric("both@k5", "every gold page among the first 5 distinct pages")
+    assert at_k.phrase == "both gold pages in the dossier within 5 distinct pages"
+    assert metric("all@k5", "every gold turn in the first 5 passages").unit == "passages"
+    assert metric("all@4000", "something else").phrase == metric("all@4000").phrase
+    assert metric("accuracy", "a title").what == "accuracy"

@@ -312,6 +312,17 @@ class NeedsExtra(Sound):
         raise MissingExtra("onnxruntime", "hybrid")
 
 
+class ReturnsWords(Sound):
+    def passages(self, rows: list[Row], query: Query) -> Any:
+        return ["x"]
+
+
+class RaisesItsQuestion(Wraps):
+    class store(Store):
+        def retrieve(self, query: Query) -> list[Passage]:
+            raise ValueError(query.text)
+
+
 class CannotBeMade(Sound):
     def __init__(self) -> None:
         raise ValueError("no")

@@ -112,19 +112,22 @@ def test_the_command_says_it_in_json(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("name", "passed", "reason"),
     [
-        ("NeedsModel", "it writes with a model and was given none"),
-        ("NeedsExtra", "onnxruntime is not installed; run: pip install 'memassay[hybrid]'."),
+        ("NeedsModel", ["passed          settings"], "it writes with a model and was given none"),
+        ("NeedsExtra", [], "onnxruntime is not installed; run: pip install 'memassay[hybrid]'."),
     ],
 )
-def test_a_memory_that_cannot_be_measured_is_not_applicable(cli: Cli, name: str, reason: str) -> None:
+def test_a_memory_that_cannot_be_measured_is_not_applicable_and_says_why_once(
+    cli: Cli, name: str, passed: list[str], reason: str
+) -> None:
     ran = cli("memory", "check", planted(name))
     assert ran.code == 3 and ran.complaint == f"memassay: {name} cannot be measured here: {reason}"
-    lines = ran.out.splitlines()
-    assert len(lines) == len(NAMES)
-    assert all(line.startswith(("not applicable", "passed          settings")) for line in lines)
-    assert lines[-1].endswith(reason)
+    *before, last = ran.out.splitlines()
+    assert [line[:24] for line in before] == passed
+    assert last.startswith("not applicable") and last.endswith(reason)
+    statuses = [check["status"] for check in cli("memory", "check", planted(name), "--json").json["checks"]]
+    assert statuses == ["passed"] * len(passed) + ["not applicable"] * (len(NAMES) - len(passed))
 
 
 def test_a_memory_that_hangs_is_a_failed_check_and_no_hang(cli: Cli) -> None:
@@ -132,9 +135,24 @@ def test_a_memory_that_hangs_is_a_failed_check_and_no_hang(cli: Cli) -> None:
     ran = cli("memory", "check", planted("HangsAtBirth"), "--seconds", "1")
     assert time.monotonic() - started < 10
     assert ran.code == 1 and ran.err == ""
-    first, *rest = ran.out.splitlines()
+    (first,) = ran.out.splitlines()
     assert first.startswith("FAILED          settings") and "seen: no answer after 1 s; fix: " in first
-    assert [line.split()[:2] for line in rest] == [["not", "applicable"]] * (len(NAMES) - 1)
+
+
+def test_one_error_is_one_thing_to_mend() -> None:
+    report = checked(planted("ReturnsWords"), "documents", "sources", "hostile", "empty-store")
+    first, *rest = report.failed
+    assert first.name == "documents" and "retrieve() returned a list of str; return a list of Passage" in first.seen
+    assert [outcome.name for outcome in rest] == ["sources", "empty-store", "hostile"]
+    assert {outcome.fix for outcome in rest} == {"the same error as in documents"}
+    assert first.fix != rest[0].fix
+
+
+def test_another_error_keeps_the_advice_of_its_check() -> None:
+    report = checked(planted("RaisesItsQuestion"), "sources", "unicode")
+    assert [outcome.fix for outcome in report.failed] == [
+        check.fix for check in CHECKS if check.name in ("sources", "unicode")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -193,3 +193,12 @@ def test_random_is_inside_its_band_as_often_as_it_says(small_run: Callable[..., 
             found.append(judge.scores(shown, task.gold["original"].evidence)["all@100"] or 0.0)
         outside += float(np.mean(found)) not in band
     assert outside <= 3
+
+
+def test_where_no_arm_can_be_measured_nothing_failed(small_run: Callable[..., Any]) -> None:
+    summary, _ = small_run("r", {"toy": {"build_fault": "cannot"}}, limit=8)
+    controls = {name: control["passed"] for name, control in summary["controls"].items()}
+    assert controls == {"oracle": True, "empty": True, "random": True, "shuffled-gold": None, "marker": None}
+    assert "control shuffled-gold was not measured" in summary["publishable"]["reasons"]
+    assert "no arm could be measured" in summary["publishable"]["reasons"]
+    assert "failed" not in reasons(summary)

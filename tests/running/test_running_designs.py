@@ -253,3 +253,30 @@ def test_a_primary_with_power_is_not(tables: Callable[..., dict[str, Any]], tmp_
     plan = make_plan(experiment_of(given))
     assert primary_power(plan) == pytest.approx(mcnemar_power(0.1, np.r_[2, np.ones(298)]))
     assert estimate_of(plan)["primary"].startswith("a true difference of 0.1 would get a verdict in 9")
+
+
+@pytest.mark.parametrize(("named", "kept"), [("dev", "dev"), ("all", "all"), (None, "all")])
+def test_one_split_that_holds_every_task_is_compared_once(
+    tables: Callable[..., dict[str, Any]], tmp_path: Path, named: str | None, kept: str
+) -> None:
+    given = tables()
+    (tmp_path / "pool.py").write_text(SUITE.replace('"dev" if number < 20 else "test"', '"dev"'), encoding="utf-8")
+    if named:
+        given["primary"] = {"metric": "all@40", "a": "whole", "b": "half", "split": named}
+    summary = run_experiment(experiment_of(given), Place(out=tmp_path / "runs" / "r"))
+    assert [(r["metric"], r["split"]) for r in summary["comparisons"]] == [("all@10", kept), ("all@40", kept)]
+    assert [r["metric"] for r in summary["comparisons"] if r["primary"]] == (["all@40"] if named else [])
+
+
+def test_the_summary_has_the_suites_words_for_its_metrics(pool_run: Run) -> None:
+    summary, _ = pool_run("r", limit=4)
+    assert summary["titles"]["any@40"] == "at least one gold page within 40 tokens"
+    assert summary["titles"]["all@k5"] == "every gold page in the first 5 passages"
+
+
+def test_few_joined_questions_name_the_test_that_was_made(pool_run: Run, tmp_path: Path) -> None:
+    (tmp_path / "pool.py").write_text(SUITE.replace("N = 60", "N = 5"), encoding="utf-8")
+    summary, _ = pool_run("r")
+    assert {r["test"] for r in summary["comparisons"] if r["split"] == "all"} == {"exact sign-flip"}
+    (note,) = (n for n in summary["notes"] if "can never reach" in n)
+    assert note.startswith("4 clusters: the exact sign-flip test over joined questions")

@@ -116,8 +116,10 @@ def test_a_control_that_failed_is_named_with_its_reason(good: dict[str, Any]) ->
 
 
 def test_a_control_that_was_not_measured(good: dict[str, Any]) -> None:
-    good["controls"] = {"random": {"passed": False, "checks": []}}
-    assert [r for r in reasons(good) if "random" in r]
+    unmeasured = {"metric": "all@4000", "passed": None, "detail": "random was not measured"}
+    for control in ({"passed": None, "checks": []}, {"passed": None, "checks": [unmeasured]}):
+        good["controls"] = {"random": control}
+        assert reasons(good) == ["control random was not measured"]
 
 
 def test_controls_switched_off(good: dict[str, Any]) -> None:
@@ -187,3 +189,9 @@ def test_an_arm_that_cannot_be_measured_is_no_reason(good: dict[str, Any]) -> No
     good["counted"] = {k: v for k, v in good["counted"].items() if k[1] != "b"}
     good["planned"] = len(good["counted"])
     assert reasons(good) == []
+
+
+def test_no_arm_that_can_be_measured(good: dict[str, Any]) -> None:
+    good["unavailable"] = {"a": "needs a model", "b": "needs a model"}
+    good["counted"], good["planned"] = {}, 0
+    assert reasons(good) == ["no arm could be measured"]

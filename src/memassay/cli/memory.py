@@ -12,6 +12,8 @@ from memassay.cli import serve
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from memassay.running.conformance import Outcome
+
 app = typer.Typer(help="Memories: which there are, and a package for one of your own.", no_args_is_help=True)
 
 _LIST_HELP = """Every memory that is installed, with its settings.
@@ -28,7 +30,8 @@ _NEW_HELP = """Write a small package with a working memory and its test, to star
 
 _CHECK_HELP = """Check that a memory keeps the contract that every run relies on.
 
-One line per check: passed, FAILED with what was expected, what was seen and the fix, or not applicable.
+One line per check: passed, FAILED with what was expected, what was seen and the fix, or not applicable
+(a reason that holds for several checks is said once).
 Exit code 1 if a check failed, 3 if the memory says that it cannot be measured here.
 
     memassay memory check lexical
@@ -98,7 +101,13 @@ def check(
     if len(entries) != 1:
         raise UsageError(f"Check one memory at a time: memassay memory check {next(iter(entries))}.")
     ((short, options),) = entries.items()
-    show = (lambda outcome: None) if json_ else (lambda outcome: emit(str(outcome)))
+    told: set[str] = set()
+
+    def show(outcome: Outcome) -> None:
+        if not json_ and (outcome.status != "not applicable" or outcome.seen not in told):
+            emit(str(outcome))
+        told.add(outcome.seen)
+
     report = check_memory(options.pop("use"), options, seconds=seconds, on_done=show)
     if json_:
         print_json(report.as_json())

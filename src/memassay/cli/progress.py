@@ -1,9 +1,12 @@
-"""A progress bar on standard error: rate, time left, running cost. Silent where standard error is no terminal."""
+"""What a command says on standard error while it works: a bar on a terminal, a line now and then in a log file."""
 
 from __future__ import annotations
 
+import logging
 import sys
+import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -21,10 +24,15 @@ _TITLES = {
     "summarise": "summing up",
 }
 _LOG_SECONDS = 30.0
+_BUILD_SECONDS = 10.0
+_BUILDS = logging.getLogger("memassay.running.build")
 
 
 class Bar:
-    """An observer that draws one bar per stage; in a log file it writes one line per half minute instead."""
+    """An observer that draws one bar per stage.
+
+    In a log file it writes a line per half minute instead, and every ten seconds what is being built.
+    """
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -34,6 +42,9 @@ class Bar:
         self._stage = ""
         self._logged = time.monotonic()
         self._started = time.monotonic()
+        self._building: tuple[float, logging.LogRecord] | None = None
+        self._over = threading.Event()
+        self._handler = _Handler(self._tell)
 
     def __enter__(self) -> Bar:
         if self._terminal:
@@ -51,22 +62,32 @@ class Bar:
                 transient=True,
             )
             self._progress.start()
+        elif not self._quiet:
+            threading.Thread(target=self._every_few_seconds, daemon=True, name="memassay-progress").start()
+        _BUILDS.addHandler(self._handler)
+        _BUILDS.setLevel(logging.DEBUG)
+        _BUILDS.propagate = False  # a plug-in's own logging shall not print every step
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over.set()
+        _BUILDS.removeHandler(self._handler)
+        _BUILDS.setLevel(logging.NOTSET)
+        _BUILDS.propagate = True
         if self._progress is not None:
             self._progress.stop()
 
     def stage(self, name: str, total: int | None) -> None:
-        self._stage, self._started = name, time.monotonic()
+        self._stage, self._started, self._building = name, time.monotonic(), None
         if self._progress is not None:
             if self._task is not None:
                 self._progress.remove_task(self._task)
             self._task = self._progress.add_task(_TITLES.get(name, name), total=total, rate="", cost="")
 
     def built(self, report: BuildReport) -> None:
+        self._building = None
         self._advance()
         if report.status != "ok" and not self._quiet:
             text = f"{report.memory}, {report.scope}: {report.status}: {report.detail}"
@@ -85,8 +106,10 @@ class Bar:
             self._progress.update(self._task, total=tally.planned, completed=done, rate=f"{rate:,.0f}/s", cost=cost)
         elif not self._quiet and time.monotonic() - self._logged > _LOG_SECONDS:
             self._logged = time.monotonic()
-            left = (tally.planned - done) / rate if rate else 0.0
-            sys.stderr.write(f"{done} of {tally.planned} cells, {rate:,.0f}/s, {left:,.0f} s left {cost}\n")
+            # Below one cell in two seconds "0/s" would be untrue; before the first cell nobody knows what is left.
+            speed = f"{rate:,.0f}/s" if rate >= 0.5 else f"{60 * rate:,.1f}/min"
+            left = f"{(tally.planned - done) / rate:,.0f} s left" if rate else ""
+            sys.stderr.write(", ".join(filter(None, [f"{done} of {tally.planned} cells", speed, left, cost])) + "\n")
 
     def judged(self) -> None:
         self._advance()
@@ -94,3 +117,30 @@ class Bar:
     def _advance(self) -> None:
         if self._progress is not None and self._task is not None:
             self._progress.advance(self._task)
+
+    def _tell(self, record: logging.LogRecord) -> None:
+        """Take what is being built; it comes from the thread of the memory."""
+        since = self._building[0] if self._building else time.monotonic()
+        self._building = since, record
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, rate=record.getMessage().removeprefix("building "))
+
+    def _every_few_seconds(self) -> None:
+        """Say what is being built, whether or not the memory tells its progress."""
+        while not self._over.wait(_BUILD_SECONDS):
+            building = self._building
+            if building is not None:
+                since, record = building
+                sys.stderr.write(f"{record.getMessage()}, {time.monotonic() - since:,.0f} s so far\n")
+                sys.stderr.flush()
+
+
+class _Handler(logging.Handler):
+    """Hands every record to a function."""
+
+    def __init__(self, tell: Callable[[logging.LogRecord], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._tell(record)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -225,14 +225,37 @@ def run(
     with Bar() as bar:
         summary = run_experiment(experiment, place, bar)
     write_reports(folder, summary, sections_of(summary))
+    reasons = {name: arm["reason"] for name, arm in summary["arms"].items()}
     if json_:
         print_json(summary)
+        refuse_unmeasured(reasons)
         return
     print_summary(summary)
+    refuse_unmeasured(reasons)
     if summary["test_reads"]:
         times = "time" if summary["test_reads"] == 1 else "times"
         say(f"test read {summary['test_reads']} {times} beside this run")
     say(f"report: {folder / 'report.html'}")
+
+
+def refuse_unmeasured(reasons: Mapping[str, str | None]) -> None:
+    """End the command where no arm could be measured: there is no number, and the reasons say what to do.
+
+    Args:
+        reasons: why each arm could not be measured, None where it could.
+
+    Raises:
+        CannotMeasure: none could, in one sentence.
+    """
+    from memassay.core.errors import CannotMeasure
+
+    if reasons and all(reasons.values()):
+        # Arms that lack the same thing are named together.
+        arms: dict[str, list[str]] = {}
+        for name, reason in reasons.items():
+            arms.setdefault(str(reason).rstrip("."), []).append(name)
+        said = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in arms.items())
+        raise CannotMeasure(f"No memory could be measured. {said}.")
 
 
 def build(experiment: Experiment, out: Out = None, stores: Stores = None) -> None:
@@ -241,11 +264,12 @@ def build(experiment: Experiment, out: Out = None, stores: Stores = None) -> Non
 
     folder = out or Path("runs") / experiment.suite
     with Bar() as bar:
-        made, _, unavailable = advance(experiment, Place(out=folder, stores=stores), bar, answers=False)
+        made, intended, unavailable = advance(experiment, Place(out=folder, stores=stores), bar, answers=False)
     reports = made.builds()
     typer.echo(f"{sum(1 for r in reports if r.store)} of {len(reports)} stores are there")
     for arm, reason in unavailable.items():
         typer.echo(f"{arm} cannot be measured here: {reason}")
+    refuse_unmeasured({arm.name: unavailable.get(arm.name) for arm in intended.contenders})
 
 
 def answer(
@@ -258,6 +282,7 @@ def answer(
     with Bar() as bar:
         place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
         made, plan, unavailable = advance(experiment, place, bar)
+    refuse_unmeasured({arm.name: unavailable.get(arm.name) for arm in plan.contenders})
     done, _ = made.finished()
     planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
     typer.echo(f"{len(done)} of {planned} cells are recorded; next: memassay judge {folder}")

@@ -82,18 +82,11 @@ def register(app: typer.Typer) -> None:
 
 
 def _desk(store: Path, index: Path | None, write: bool, names: list[str] | None, prefix: str) -> Desk:
-    from memassay.core.errors import UsageError
+    from memassay.knowledge.places import pages_in
     from memassay.knowledge.store import KnowledgeStore
     from memassay.knowledge.tools import Desk
 
-    root = store
-    if (store / "store.json").is_file() and (store / "pages").is_dir():
-        if write:
-            raise UsageError(
-                f"{store} is the store of a run, which must not change; copy {store / 'pages'} and edit that."
-            )
-        root = store / "pages"
-    opened = KnowledgeStore.open(root, writable=write, index=index)
+    opened = KnowledgeStore.open(pages_in(store, write=write), writable=write, index=index)
     try:
         return Desk(opened, write=write, names=names, prefix=prefix)
     except BaseException:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _HELP = """A folder of Markdown notes: search, read, check and edit it.
 
-A page is a .md file; its key is its path without .md. Reading never writes into the folder.
+A page is a .md file; its key is its path without .md, case included. Reading never writes into the folder.
 
     memassay store search "who repairs the boiler" --dir notes
 
@@ -28,7 +28,7 @@ A page is a .md file; its key is its path without .md. Reading never writes into
 
 app = typer.Typer(help=_HELP, no_args_is_help=True)
 
-Dir = Annotated[Path, typer.Option("--dir", "-d", help="The folder of notes.")]
+Dir = Annotated[Path, typer.Option("--dir", "-d", help="The folder of notes, or of a store of a run.")]
 Index = Annotated[Path | None, typer.Option("--index", help="Keep the index in this folder, outside of the notes.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 In = Annotated[
@@ -39,7 +39,10 @@ InAny = Annotated[
     list[str] | None, typer.Option("--in-any", metavar="KEY[:DEPTH]", help="Only pages that one of these includes.")
 ]
 NotIn = Annotated[list[str] | None, typer.Option("--not-in", metavar="KEY[:DEPTH]", help="No pages that KEY includes.")]
-Fuzzy = Annotated[str | None, typer.Option("--fuzzy", help="Letters to look for in keys and titles.")]
+Fuzzy = Annotated[
+    str | None,
+    typer.Option("--fuzzy", metavar="LETTERS", help="Only keys and titles that hold these letters in this order."),
+]
 Limit = Annotated[int, typer.Option("--limit", "-l", min=0, help="The most pages; 0 has no limit.")]
 Tokens = Annotated[int, typer.Option("--max-tokens", min=0, help="The most tokens; 0 has no limit.")]
 PageTokens = Annotated[int, typer.Option("--max-document-tokens", min=0, help="The most tokens of one page's content.")]
@@ -275,13 +278,17 @@ def create(
 ) -> None:
     asked = {"key": key, "content": _content(content), "if_exists": "skip" if skip else "fail"}
     reply = _ask("create", dir_, index, asked, write=True)
-    _show(reply, lambda value: f"created {key}" if value["created"] else f"{key} is there already", json_)
+    _show(
+        reply,
+        lambda value: f"created {value['key']}" if value["created"] else f"{value['key']} is there already",
+        json_,
+    )
 
 
 @app.command(help="Write a page anew, whole, from --content or standard input.")
 def update(key: Key, dir_: Dir = Path(), content: Content = None, index: Index = None, json_: Json = False) -> None:
     reply = _ask("update", dir_, index, {"key": key, "content": _content(content)}, write=True)
-    _show(reply, lambda value: f"changed {key}", json_)
+    _show(reply, lambda value: f"changed {value['key']}", json_)
 
 
 @app.command(help="Take a page away; links to it become plain words.")
@@ -323,19 +330,25 @@ def index_(
 
 
 def _opened(folder: Path, index: Path | None, write: bool) -> KnowledgeStore:
+    from memassay.knowledge.places import pages_in
     from memassay.knowledge.store import KnowledgeStore
 
-    return KnowledgeStore.open(folder, writable=write, index=index)
+    return KnowledgeStore.open(pages_in(folder, write=write), writable=write, index=index)
 
 
 def _ask(tool: str, folder: Path, index: Path | None, asked: Mapping[str, Any], write: bool = False) -> Reply:
+    from memassay.cli.output import say
     from memassay.knowledge.answers import Answers
     from memassay.knowledge.tools import TOOLS
 
     found = TOOLS[tool]
     arguments = found.takes.read(tool, asked)
     with _opened(folder, index, write) as store:
-        return found.run(Answers(store), arguments)
+        reply = found.run(Answers(store), arguments)
+        if reply.value == [] and reply.note is None:
+            pages = store.snapshot.pages
+            say(f"Nothing found in {pages:,} page{'' if pages == 1 else 's'}.")
+        return reply
 
 
 def _selected(inside: list[str] | None, in_any: list[str] | None, not_in: list[str] | None) -> dict[str, Any]:
@@ -367,7 +380,7 @@ def _show(reply: Reply, text: Callable[[Any], str], json_: bool) -> None:
 
     if json_:
         print_json(reply.value)
-    else:
+    elif reply.value != []:
         emit(text(reply.value))
     if reply.note is not None:
         say(_left_out(reply.note))

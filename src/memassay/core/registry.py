@@ -129,6 +129,10 @@ class Registry:
         return typing.cast("Callable[..., Any]", factory)
 
 
+# The packages of memassay that a memory is made of: a change of a report is no other memory.
+MADE_OF = ("core", "knowledge", "memories", "retrieval")
+
+
 def _code_digest(module: str) -> str:
     """Twelve digits over the source a registered thing is made of: an editable install changes without a version."""
     package = module.partition(".")[0]
@@ -141,8 +145,7 @@ def _code_digest(module: str) -> str:
     place = Path(file)
     if place.name != "__init__.py":
         return digest_file(place)[:12]
-    # Of memassay itself only what a memory is made of: a change of a report is no other memory.
-    roots = [place.parent / n for n in ("core", "memories", "retrieval")] if package == "memassay" else [place.parent]
+    roots = [place.parent / name for name in MADE_OF] if package == "memassay" else [place.parent]
     files = sorted(path for root in roots for path in root.rglob("*.py"))
     return digest_of([[f.relative_to(place.parent).as_posix(), digest_file(f)] for f in files])[:12]
 

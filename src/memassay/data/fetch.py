@@ -9,12 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shlex
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 from memassay.core.errors import DataError, EnvironmentProblem, UsageError
-from memassay.data.catalogue import Entry
+from memassay.data.catalogue import CATALOGUE, Entry
 from memassay.data.integrity import looks_like_html, sha256_of
 
 _CHUNK = 64 * 1024
@@ -52,7 +53,9 @@ def fetch(
     chunks = _copied(entry, source) if source is not None else _downloaded(entry, url or entry.url)
     with contextlib.closing(chunks):
         first = next(chunks, b"")
-        _store(entry, target, first, chunks, progress)
+        problem = _store(entry, target, first, chunks, progress)
+    if problem is not None:
+        raise DataError(_refusal(entry, problem) if source is None else _wrong_copy(entry, problem, source))
     return target
 
 
@@ -146,8 +149,8 @@ def _downloaded(entry: Entry, url: str) -> Generator[bytes, None, None]:
 # -- where they go -------------------------------------------------------------------------------------------------
 
 
-def _store(entry: Entry, target: Path, first: bytes, rest: Iterator[bytes], progress: Progress) -> None:
-    """Write to a temporary file, check, rename."""
+def _store(entry: Entry, target: Path, first: bytes, rest: Iterator[bytes], progress: Progress) -> str | None:
+    """Write to a temporary file, check, rename; what is wrong with the bytes, or None where they were kept."""
     with _disk(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{entry.file_name}.", suffix=".part", dir=target.parent)
@@ -166,17 +169,39 @@ def _store(entry: Entry, target: Path, first: bytes, rest: Iterator[bytes], prog
             with _disk(target):
                 os.fsync(file.fileno())
         problem = _problem(entry, size, first[:_HEAD], digest.hexdigest())
-        if problem is not None:
-            raise DataError(f"What came for {entry.file_name} {problem}; nothing was kept, {_other(entry)}.")
-        with _disk(target):
-            temporary.chmod(0o644)  # mkstemp makes files that only their owner may read
-            temporary.replace(target)
+        if problem is None:
+            with _disk(target):
+                temporary.chmod(0o644)  # mkstemp makes files that only their owner may read
+                temporary.replace(target)
+        return problem
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _other(entry: Entry) -> str:
-    return f"try again, or take a checked copy with: memassay data fetch {entry.name} --from FILE"
+def _refusal(entry: Entry, problem: str) -> str:
+    return (
+        f"What came for {entry.file_name} {problem}; nothing was kept, try again, or take a checked copy with: "
+        f"memassay data fetch {entry.name} --from FILE."
+    )
+
+
+def _wrong_copy(entry: Entry, problem: str, source: Path) -> str:
+    """The refusal of a local copy: what it is instead, as far as that can be told."""
+    if not source.is_file():  # a pipe, say: it is empty now
+        return f"{source} is not {entry.name}: it {problem}; nothing was kept."
+    size = source.stat().st_size
+    said = f"it {problem}"
+    if size != entry.size:
+        with source.open("rb") as file:
+            page = "a web page (HTML) of " if looks_like_html(file.read(_HEAD)) else ""
+        said = f"{page}{size:,} bytes, expected {entry.size:,}"
+    refused = f"{source} is not {entry.name}: {said}; nothing was kept"
+    twins = [other for other in CATALOGUE.values() if other.size == size]
+    checksum = sha256_of(source) if twins else ""
+    for other in twins:
+        if other.sha256 == checksum:
+            return f"{refused}. It is {other.name}: memassay data fetch {other.name} --from {shlex.quote(str(source))}."
+    return f"{refused}, give a copy of {entry.file_name}."
 
 
 def _write(descriptor: int, chunk: bytes) -> None:

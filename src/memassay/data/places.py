@@ -24,6 +24,16 @@ def data_folders() -> Sequence[Path]:
     return [*([Path(named)] if named else []), Path("data"), Path("..", "shared", "data")]
 
 
+def present(name: str) -> Path | None:
+    """The file of the data set ``name`` in the first folder that has it, or None.
+
+    Raises:
+        UnknownName: the catalogue has no such name.
+    """
+    places = (folder / entry(name).file_name for folder in data_folders())
+    return next((path for path in places if path.is_file()), None)
+
+
 def locate(name: str, explicit: Path | None = None) -> Path:
     """The local file of the data set ``name``.
 
@@ -41,8 +51,8 @@ def locate(name: str, explicit: Path | None = None) -> Path:
         if path.exists():
             return path
         raise DataError(f"{path}: no such file; check the path, or get one with: memassay data fetch {name}.")
-    for folder in data_folders():
-        if (folder / file_name).is_file():
-            return folder / file_name
+    here = present(name)
+    if here is not None:
+        return here
     searched = ", ".join(str(folder) for folder in data_folders())
     raise DataError(f"{file_name} is in none of {searched}; get it with: memassay data fetch {name}.")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from memassay.core.errors import UsageError
 from memassay.core.tokens import tokenizer
 from memassay.knowledge import arguments as given
 from memassay.knowledge import packing, views
@@ -67,7 +68,7 @@ class Answers:
         """Whole pages."""
         library = self._store.library
         chosen = selector(asked)
-        seeds = list(asked.keys)
+        seeds = [self._store.key(key) for key in asked.keys]
         if chosen != Selector():
             allowed = set(chosen.keys(library))
             seeds = [key for key in seeds if key in allowed]
@@ -88,7 +89,12 @@ class Answers:
         )
 
     def search(self, asked: given.Search) -> Reply:
-        """Passages that answer a question, best first, within the budget as they are sent."""
+        """Passages that answer a question, best first, within the budget as they are sent.
+
+        Their places and digests are of the text with line ends counted as one character and without a byte-order mark.
+        """
+        if not asked.text.strip():
+            raise UsageError("The question is empty; say what to look for.")
         packed, value, tokens = self._fitting(asked)
         clipped = sum(piece.clipped or piece.part for piece in packed.pieces)
         if not packed.left_out and not clipped:
@@ -110,7 +116,8 @@ class Answers:
         if chosen == Selector():
             return Reply(self._store.tree(asked.keys or None, asked.depth))
         allowed = chosen.keys(self._store.library)
-        return Reply(self._store.tree([key for key in asked.keys or allowed if key in set(allowed)], asked.depth))
+        keys = [self._store.key(key) for key in asked.keys] or allowed
+        return Reply(self._store.tree([key for key in keys if key in set(allowed)], asked.depth))
 
     def squash(self, asked: given.Squash) -> Reply:
         """A page with what it includes."""
@@ -137,15 +144,14 @@ class Answers:
 
     def create(self, asked: given.Create) -> Reply:
         """Write a new page."""
-        return Reply(
-            {"key": asked.key, "created": self._store.create(asked.key, asked.content, if_exists=asked.if_exists)}
-        )
+        key = self._store.key(asked.key)
+        return Reply({"key": key, "created": self._store.create(asked.key, asked.content, if_exists=asked.if_exists)})
 
     def update(self, asked: given.Update) -> Reply:
         """Write a page anew."""
         change = self._store.update(asked.key, asked.content)
-        titles = [parse(asked.key, text or "").name for text in (change.before, change.after)]
-        return Reply({"key": asked.key, "previous_title": titles[0], "new_title": titles[1]})
+        titles = [parse(change.key, text or "").name for text in (change.before, change.after)]
+        return Reply({"key": change.key, "previous_title": titles[0], "new_title": titles[1]})
 
     def delete(self, asked: given.Delete) -> Reply:
         """Take a page away."""
@@ -159,12 +165,13 @@ class Answers:
         """The most that fits once it is written as JSON: keys, places and quoting are paid out of the same budget."""
         snapshot = self._store.snapshot
         order, _ = self._store.finder(snapshot, asked.text)
+        terms = self._store.terms(asked.text)
         candidates = [packing.of_passage(snapshot, passage) for passage in order[: asked.limit or None]]
         counter = tokenizer(snapshot.tokens)
         page = functools.cache(lambda key: parse(key, snapshot.stored(snapshot.find(key)).text))
 
         def packed(budget: int) -> tuple[Packing, list[Item], int]:
-            found = packing.pack(snapshot, candidates, budget)
+            found = packing.pack(snapshot, candidates, budget, terms=terms, analyze=self._store.terms)
             value = [_passage(page(piece.key), piece) for piece in found.pieces]
             return found, value, -(-counter.marks(as_json(value)) // counter.marks_per_token)
 

@@ -87,7 +87,7 @@ class Find(Selecting):
     """Arguments of ``find``."""
 
     lexical: str | None = Field(default=None, description="Words to look for in titles and texts; best match first.")
-    fuzzy: str | None = Field(default=None, description="Letters to look for in keys and titles.")
+    fuzzy: str | None = Field(default=None, description="Letters that key and title must hold in this order.")
     refs_to: str | None = Field(default=None, description="Only pages that link to this key.")
     refs_from: str | None = Field(default=None, description="Only pages that this key links to.")
     limit: Count = Field(default=0, description="The most pages.")
@@ -105,7 +105,7 @@ class Retrieve(Selecting):
 
     keys: list[str] = Field(default=[], description="Pages to read.")
     search: str | None = Field(default=None, description="Words to look for; the pages that match best are read.")
-    fuzzy: str | None = Field(default=None, description="Letters to look for in keys and titles.")
+    fuzzy: str | None = Field(default=None, description="Letters that key and title must hold in this order.")
     expand: dict[str, Depth] = Field(
         default={},
         description="Relations to follow from every page, and how deep (1: direct, 0: to the end).",

@@ -16,10 +16,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
+
+import re2
 
 from memassay.core.errors import UsageError, suggestion
-from memassay.knowledge.links import Resolver
+from memassay.knowledge.links import Resolver, meant
 from memassay.knowledge.pages import Block, BlockKind, Page
 
 PartKind = BlockKind | Literal["section", "list"]
@@ -41,6 +43,8 @@ _TYPES: dict[str, PartKind] = {
 }
 _LOGIC = ("$and", "$or", "$nor", "$not")
 _HOLDERS = ("section", "list")
+_PATTERNS = re2.Options()
+_PATTERNS.log_errors = False  # the error says it all; the engine would print it to standard error too
 _MARKER = re.compile(r"[-*+]|[0-9]{1,9}[.)]")
 
 
@@ -172,8 +176,11 @@ def compiled(given: object, where: str, named: bool = False) -> Predicate:
     return lambda scene, number: all(test(scene, number) for test in tests)
 
 
-def pattern(given: object, where: str) -> re.Pattern[str]:
-    """A regular expression of a query.
+def pattern(given: object, where: str) -> Any:
+    """A regular expression of a query, with the methods of ``re.Pattern``.
+
+    The engine is RE2, which takes time in proportion to the text whatever the pattern: with Python's, one client of a
+    server could hold up all others for good.
 
     Raises:
         UsageError: it is none, or has more than 1,000 characters.
@@ -181,9 +188,17 @@ def pattern(given: object, where: str) -> re.Pattern[str]:
     if not isinstance(given, str) or len(given) > _LONGEST_PATTERN:
         raise UsageError(f"{where}: a pattern is a text of at most {_LONGEST_PATTERN:,} characters.")
     try:
-        return re.compile(given)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"{where}: {given!r} is not a regular expression ({error}).") from None
+        return re2.compile(given, _PATTERNS)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise UsageError(
+            f"{where}: {given!r} is not a regular expression that can be used ({_reason(error)}); RE2 knows no "
+            "look-around and no back-references."
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    said = error.args[0] if error.args else error
+    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
 
 
 def _test(name: object, value: object, where: str, named: bool) -> Predicate:
@@ -256,7 +271,7 @@ def _references(value: object, where: str) -> Predicate:
         return lambda scene, number: bool(scene.targets(scene.parts[number]))
     if not isinstance(value, str):
         raise UsageError(f"{where} takes the key of a page, or true, not {value!r}.")
-    return lambda scene, number: value in scene.targets(scene.parts[number])
+    return lambda scene, number: meant(value, scene.resolver) in scene.targets(scene.parts[number])
 
 
 def _lang(value: object, where: str) -> Predicate:

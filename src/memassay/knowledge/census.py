@@ -9,24 +9,30 @@ from memassay.knowledge.library import Library, page_of
 from memassay.knowledge.pages import Page
 
 Similar = Callable[[str], Sequence[tuple[str, float]]]
+Broken = Callable[[Page], bool]
+
+_NOT_UTF8 = "not UTF-8, never edited"
 
 _TOP = 10
 _MOST_SIMILAR = 3
 
 
-def stats(library: Library, *, similar: Similar | None = None, threshold: float = 0.85) -> Item:
+def stats(
+    library: Library, *, similar: Similar | None = None, threshold: float = 0.85, broken: Broken | None = None
+) -> Item:
     """Counters and lists over all pages.
 
     Args:
         library: the pages.
         similar: gives for a key the pages like it with a score from 0 to 1, itself left out.
         threshold: from which score on two pages are told to be alike.
+        broken: whether the file of a page is not UTF-8.
 
     Returns:
         ``pages words sections blocks inclusions references`` (counts); ``orphans`` (pages that no other page links to;
         ``index`` and ``…/index`` are none); ``brokenLinks`` ``{key, sources}`` by key; ``problems`` ``{key, problem}``
-        of front matter; ``mostReferenced``, ``mostIncluding`` and ``longest``, at most ten each, by count and key; with
-        ``similar`` also ``similarPages`` ``{keys, score}``.
+        of encoding and front matter; ``mostReferenced``, ``mostIncluding`` and ``longest``, at most ten each, by count
+        and key; with ``similar`` also ``similarPages`` ``{keys, score}``.
     """
     counts = dict.fromkeys(("pages", "words", "sections", "blocks", "inclusions", "references"), 0)
     orphans: list[str] = []
@@ -50,8 +56,7 @@ def stats(library: Library, *, similar: Similar | None = None, threshold: float 
         targets |= dict.fromkeys(target for target in library.graph.out(key) if target not in library)
         if not sources and key.rpartition("/")[2] != "index":
             orphans.append(key)
-        if page.problem:
-            problems.append({"key": key, "problem": page.problem})
+        problems += [{"key": key, "problem": problem} for problem in _problems(page, broken)]
     item: Item = {
         **counts,
         "orphans": orphans,
@@ -66,7 +71,14 @@ def stats(library: Library, *, similar: Similar | None = None, threshold: float 
     return item
 
 
-def page_stats(library: Library, key: str, *, similar: Similar | None = None, threshold: float = 0.85) -> Item:
+def page_stats(
+    library: Library,
+    key: str,
+    *,
+    similar: Similar | None = None,
+    threshold: float = 0.85,
+    broken: Broken | None = None,
+) -> Item:
     """The figures of one page: counts, links in both directions, links that lead nowhere, pages like it.
 
     Raises:
@@ -85,7 +97,7 @@ def page_stats(library: Library, key: str, *, similar: Similar | None = None, th
         "includedBy": inward(library, key, "inclusion"),
         "referencedBy": inward(library, key, "reference"),
         "brokenLinks": [target for target in library.graph.out(key) if target not in library],
-        "problem": page.problem,
+        "problem": "; ".join(_problems(page, broken)) or None,
     }
     if similar is not None:
         near = [
@@ -95,6 +107,11 @@ def page_stats(library: Library, key: str, *, similar: Similar | None = None, th
         ]
         item["similarPages"] = near[:_MOST_SIMILAR]
     return item
+
+
+def _problems(page: Page, broken: Broken | None) -> list[str]:
+    encoding = [_NOT_UTF8] if broken is not None and broken(page) else []
+    return encoding + ([page.problem] if page.problem else [])
 
 
 def words(page: Page) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 from memassay.core.digest import digest_text
 from memassay.core.dossier import block
@@ -80,11 +81,15 @@ class Indexing:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._terms = Analyzer(settings.stemmer, settings.stop_words).terms
-        self._marks = tokenizer(settings.tokens).marks
 
     def terms(self, text: str) -> list[str]:
         """The terms of a question."""
         return self._terms(text)
+
+    @cached_property
+    def _marks(self) -> Callable[[str], int]:
+        # Only when a page is indexed: to load a tokenizer takes longer than most that is asked of a finished index.
+        return tokenizer(self.settings.tokens).marks
 
     def entries(self, pages: Sequence[Page], aim: Aim) -> list[Entry]:
         """What to keep of some pages.

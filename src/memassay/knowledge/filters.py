@@ -20,6 +20,7 @@ from memassay.knowledge.fields import title_of
 from memassay.knowledge.frontmatter import value_of
 from memassay.knowledge.graph import expand
 from memassay.knowledge.library import Library
+from memassay.knowledge.links import meant
 from memassay.knowledge.selection import whole
 
 Test = Callable[[str], bool]
@@ -82,11 +83,20 @@ def _part(name: str, value: object, where: str) -> Filter:
     if name in ("$key", "$title"):
         test = _values(value, where)
         if name == "$key":
-            return lambda library: test
+            return lambda library: _values(_meant(value, library), where)
         return lambda library: lambda key: test(title_of(library, key))
     if name.startswith("$"):
         raise UsageError(f"{where}: a filter knows no {name!r}.{suggestion(name, _NAMES)}")
     return _field(name, _values(value, where))
+
+
+def _meant(given: Any, library: Library) -> Any:
+    """The value of a test of keys, with every key as the page is called that it means."""
+    if isinstance(given, str):
+        return meant(given, library)
+    if isinstance(given, list):
+        return [_meant(one, library) for one in given]
+    return {name: _meant(value, library) for name, value in given.items()} if isinstance(given, Mapping) else given
 
 
 def _field(name: str, test: _ValueTest) -> Filter:
@@ -276,9 +286,9 @@ def _match(given: object, where: str) -> Callable[[Library], list[str] | None]:
     if given is None:
         return lambda library: None
     if isinstance(given, str):
-        return lambda library: [given]
+        return lambda library: [meant(given, library)]
     if isinstance(given, list) and given and all(isinstance(key, str) for key in given):
-        return lambda library: list(given)
+        return lambda library: [meant(key, library) for key in given]
     inner = filtered(given, where)
     return lambda library: keys_of(library, inner)
 

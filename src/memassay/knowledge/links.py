@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import unquote_to_bytes
@@ -64,6 +64,14 @@ def names_page(target: str, wiki: bool) -> bool:
 def tail(key: str) -> str:
     """The last segment of a key, under which wiki links look for it."""
     return key.rpartition("/")[2]
+
+
+def meant(key: str, known: Container[str]) -> str:
+    """The key that a caller means, who may give it with one ``.md`` too many, as in a link.
+
+    A page whose key is given in full (``a.md`` for the file ``a.md.md``) comes first.
+    """
+    return key if key in known else key.removesuffix(".md")
 
 
 class Resolver:

@@ -10,7 +10,7 @@ a block to the ``[`` of the next. Only a piece of several passages that is not a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
@@ -19,15 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memassay.core.dossier import block
+from memassay.core.paragraphs import Span
 from memassay.core.tokens import Tokenizer, tokenizer
 from memassay.knowledge.archive import Stored
+from memassay.knowledge.excerpts import Wanted, between, ends_word, nested
 from memassay.knowledge.snapshot import Snapshot
 
 Overflow = Literal["stop", "skip"]
 
 # A clipped passage of fewer characters says nothing; it is left out instead.
 _LEAST = 40
-_UNSPACED = "\u3000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,13 @@ class Packed:
 
     Attributes:
         key: the page.
-        digest: SHA-256 of the page's text, which ``span`` is a place in.
+        digest: SHA-256 of the page's text, which ``span`` is a place in. That is the file without a byte-order mark and
+            with LF where all its lines end with CRLF (:mod:`memassay.knowledge.folder`).
         text: the words as they stand on the page, below ``head`` if heads were asked for.
         span: their place in the text of the page, in characters.
         head: the title and headings that they stand under, or "".
         passages: the passages they are from, as ``(first, last)``.
-        clipped: the last passage is cut off after a word.
+        clipped: it is an excerpt of one passage, from the beginning of a word to the end of one.
         part: passages of the candidate are missing for want of budget.
         marks: what it takes of the budget.
     """
@@ -116,11 +118,13 @@ def pack(
     scores: NDArray[np.floating] | None = None,
     heads: bool = False,
     overflow: Overflow = "stop",
+    terms: Sequence[str] = (),
+    analyze: Callable[[str], list[str]] | None = None,
 ) -> Packing:
     """Fill a budget with candidates in their order.
 
     No passage is shown twice. With ``overflow="stop"`` the first candidate that does not fit whole is cut to its best
-    passages and the first words of the next one, and that is the end: a larger budget shows all that a smaller one
+    passages and an excerpt of the next one, and that is the end: a larger budget shows all that a smaller one
     shows, and more. With ``"skip"`` those that come later and fit are shown too; one that does not fit is cut if it is
     a seed, and left out if not. Whatever is not shown stands in ``left_out``.
 
@@ -131,8 +135,12 @@ def pack(
         scores: ``[passages]``, which passages of a candidate are its best; without them the first ones are.
         heads: show the title and headings above a piece that does not show them itself.
         overflow: what happens at the first candidate that does not fit.
+        terms: the question; an excerpt is then the part that holds its rare words, and the beginning otherwise.
+        analyze: the analyzer that found the terms, without which they say nothing.
     """
     packer = _Packer(snapshot, budget, scores, heads)
+    if terms and analyze is not None:
+        packer.wanted = Wanted(dict(zip(terms, snapshot.idf(terms).tolist(), strict=True)), analyze)
     left_out = []
     full = False
     for candidate in candidates:
@@ -157,6 +165,7 @@ class _Packer:
         self._single = snapshot.headed if heads else snapshot.marks
         self._pieces: list[Packed] = []
         self.shown: set[int] = set()
+        self.wanted: Wanted | None = None
 
     def add_all(self, runs: Sequence[tuple[int, int]]) -> bool:
         """Show these runs of passages, if all of them fit."""
@@ -168,7 +177,7 @@ class _Packer:
         return True
 
     def add_some(self, passages: Sequence[int]) -> bool:
-        """Show the best of these passages that fit, and the beginning of the next; whether there is anything."""
+        """Show the best of these passages that fit, and an excerpt of the next; whether there is anything."""
         before = len(self._pieces)
         for passage in self._best_first(passages):
             taken = self._marks(passage, passage + 1) + self._number(0)
@@ -230,7 +239,16 @@ class _Packer:
         self.shown.update(range(excerpt.first, excerpt.last))
 
     def _clip(self, excerpt: _Excerpt) -> None:
-        """Show the beginning of a passage, up to the end of a word, if that is enough to say anything."""
+        """Show a part of a passage, whole words of it, if that is enough to say anything."""
+        start, end = excerpt.span
+        wanted = self.wanted
+        spans = [] if wanted is None else nested(excerpt.stored.text[start:end], wanted)
+        if spans:
+            self._clip_around(excerpt, [(start + first, start + last) for first, last in spans])
+        else:
+            self._clip_head(excerpt)
+
+    def _clip_head(self, excerpt: _Excerpt) -> None:
         start, end = excerpt.span
         whole = self._shown(excerpt)
         head = len(whole) - (end - start)
@@ -246,6 +264,24 @@ class _Packer:
                 clipped = excerpt._replace(span=(start, start + kept - head))
                 self._add(clipped, marks + self._number(0), part=True, clipped=True)
                 return
+
+    def _clip_around(self, excerpt: _Excerpt, spans: Sequence[Span]) -> None:
+        """Show the last of these parts, each within the next, that fits, and words of the one after it."""
+        room = self._room - self._number(0)
+        kept, marks = (spans[0][0], spans[0][0]), 0
+
+        def fits(span: Span) -> bool:
+            nonlocal kept, marks
+            taken = self._tokens.marks(block(1, self._shown(excerpt._replace(span=span))))
+            if taken <= room:
+                kept, marks = span, taken
+            return taken <= room
+
+        # Up to the first that does not fit, not the last that does: so a larger budget never shows less.
+        large = next((span for span in spans if not fits(span)), kept)
+        next((span for span in between(excerpt.stored.text, kept, large) if not fits(span)), None)
+        if kept[1] - kept[0] >= _LEAST:
+            self._add(excerpt._replace(span=kept), marks + self._number(0), part=True, clipped=True)
 
 
 class _Excerpt(NamedTuple):
@@ -264,10 +300,8 @@ def _number_marks(tokens: str, number: int) -> int:
 
 
 def _word_ends(text: str, limit: int) -> Iterator[int]:
-    """Places up to ``limit`` where a word ends, the last one first; in scripts without spaces that is everywhere."""
-    for at in range(limit, 0, -1):
-        if not text[at - 1].isspace() and (at == len(text) or text[at].isspace() or text[at - 1] >= _UNSPACED):
-            yield at
+    """Places up to ``limit`` where a word ends, the last one first."""
+    return (at for at in range(limit, 0, -1) if ends_word(text, at))
 
 
 def _runs(passages: Sequence[int]) -> list[tuple[int, int]]:

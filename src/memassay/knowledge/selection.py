@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from memassay.core.errors import UsageError
 from memassay.knowledge.graph import expand
 from memassay.knowledge.library import Library, no_page
+from memassay.knowledge.links import meant
 
 Rank = Callable[[str], Sequence[str]]
 
@@ -67,10 +68,15 @@ class Selector:
 
 
 def below(library: Library, around: Around) -> set[str]:
-    """Everything that a page includes, directly or through others, without itself."""
-    if around.key not in library:
-        raise no_page(library, around.key)
-    return {key for key, _ in expand(library.graph, around.key, includes=around.depth)}
+    """Everything that a page includes, directly or through others, without itself.
+
+    Raises:
+        UsageError: there is no such page.
+    """
+    top = meant(around.key, library)
+    if top not in library:
+        raise no_page(library, top)
+    return {key for key, _ in expand(library.graph, top, includes=around.depth)}
 
 
 def whole(value: object, name: str) -> int:

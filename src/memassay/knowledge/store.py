@@ -33,8 +33,10 @@ from memassay.knowledge.folder import Change, Entry, Folder, checked
 from memassay.knowledge.holdings import Holdings
 from memassay.knowledge.index import Incoming, Index
 from memassay.knowledge.library import page_of
+from memassay.knowledge.links import meant
 from memassay.knowledge.listing import Listing
 from memassay.knowledge.packing import Candidate, Overflow, Packing
+from memassay.knowledge.pages import Page
 from memassay.knowledge.query import Outcome
 from memassay.knowledge.similarity import similar_pages
 from memassay.knowledge.snapshot import Snapshot
@@ -126,6 +128,10 @@ class KnowledgeStore:
         if library.snapshot is not snapshot:
             library = self._library = Holdings(snapshot)
         return library
+
+    def key(self, given: str) -> str:
+        """The key that is meant; it may be given with ``.md`` wherever a key is asked for."""
+        return meant(given, self.library)
 
     def terms(self, text: str) -> list[str]:
         """The terms of a question, as the snapshot takes them."""
@@ -225,7 +231,16 @@ class KnowledgeStore:
         shown = passages if limit is None else passages[:limit]
         candidates = (_candidate(snapshot, int(passage), grain) for passage in shown)
         budget = _NO_BUDGET if max_tokens is None else max_tokens
-        return packing.pack(snapshot, candidates, budget, scores=scores, heads=heads, overflow=overflow)
+        return packing.pack(
+            snapshot,
+            candidates,
+            budget,
+            scores=scores,
+            heads=heads,
+            overflow=overflow,
+            terms=self.terms(text),
+            analyze=self.terms,
+        )
 
     def lexical(self, snapshot: Snapshot, text: str) -> tuple[list[int], NDArray[np.floating]]:
         """Passages that share a term with a text, by their BM25 score, ties by key and place."""
@@ -242,19 +257,21 @@ class KnowledgeStore:
 
     def find(self, **options: Any) -> Listing:
         """Pages as their fields; the options of :func:`memassay.knowledge.views.find`, words ranked by the index."""
-        return views.find(self.library, rank=self.ranked, **options)
+        named = {name: self.key(options[name]) for name in ("refs_to", "refs_from") if options.get(name) is not None}
+        return views.find(self.library, rank=self.ranked, **options | named)
 
     def retrieve(self, seeds: Sequence[str], **options: Any) -> Listing:
         """Whole pages with their links; the options of :func:`memassay.knowledge.views.retrieve`."""
-        return views.retrieve(self.library, seeds, **options)
+        left_out = [self.key(key) for key in options.pop("exclude", ())]
+        return views.retrieve(self.library, [self.key(key) for key in seeds], exclude=left_out, **options)
 
     def tree(self, keys: Iterable[str] | None = None, depth: int = 4) -> list[Item]:
         """Pages and what they include; see :func:`memassay.knowledge.outlines.tree`."""
-        return outlines.tree(self.library, keys, depth)
+        return outlines.tree(self.library, None if keys is None else [self.key(key) for key in keys], depth)
 
     def squash(self, key: str, depth: int = 2) -> str:
         """A page and what it includes as one text; see :func:`memassay.knowledge.outlines.squash`."""
-        return outlines.squash(self.library, key, depth)
+        return outlines.squash(self.library, self.key(key), depth)
 
     def stats(self, key: str | None = None, *, similar: bool = True, threshold: float = 0.85) -> Item:
         """Figures of one page, or of all; see :mod:`memassay.knowledge.census`.
@@ -267,8 +284,13 @@ class KnowledgeStore:
         library = self.library
         alike = partial(similar_pages, library.snapshot) if similar else None
         if key is None:
-            return census.stats(library, similar=alike, threshold=threshold)
-        return census.page_stats(library, key, similar=alike, threshold=threshold)
+            return census.stats(library, similar=alike, threshold=threshold, broken=self._broken)
+        return census.page_stats(library, self.key(key), similar=alike, threshold=threshold, broken=self._broken)
+
+    def _broken(self, page: Page) -> bool:
+        """Whether the file of a page is not UTF-8: only then does its text have marks of what could not be read."""
+        source = self.folder.read(page.key) if "\ufffd" in page.text else None
+        return source is not None and source.invalid is not None
 
     # -- editing ---------------------------------------------------------------------------------------------------
 
@@ -279,6 +301,7 @@ class KnowledgeStore:
             UsageError: it exists and ``if_exists`` is ``fail``, or the key or the text cannot be written.
         """
         with self._lock:
+            key = self.key(key)
             self.refresh([checked(key)])
             if if_exists == "skip" and key in self.library:
                 return False
@@ -293,6 +316,7 @@ class KnowledgeStore:
             DataError: its file is not UTF-8, or the text cannot be.
         """
         with self._lock:
+            key = self.key(key)
             self.refresh([checked(key)])
             change = Change(key, page_of(self.library, key).text, text)
             self.apply([change])
@@ -302,13 +326,13 @@ class KnowledgeStore:
         """Take pages away, and the links to them; see :func:`memassay.knowledge.edits.deleted`."""
         with self._lock:
             self.refresh()
-            return self.apply(edits.deleted(self.library, keys), dry_run=dry_run)
+            return self.apply(edits.deleted(self.library, [self.key(key) for key in keys]), dry_run=dry_run)
 
     def rename(self, old: str, new: str, *, dry_run: bool = False) -> list[Change]:
         """Give a page another key and keep every link right; see :func:`memassay.knowledge.edits.renamed`."""
         with self._lock:
             self.refresh()
-            return self.apply(edits.renamed(self.library, old, new), dry_run=dry_run)
+            return self.apply(edits.renamed(self.library, self.key(old), self.key(new)), dry_run=dry_run)
 
     def query(
         self, operation: str, document: str | Mapping[str, Any], *, strict: bool = False, dry_run: bool = False

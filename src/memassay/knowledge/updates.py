@@ -91,6 +91,11 @@ def steps(given: object, strict: bool) -> list[Step]:
             listed = value if isinstance(value, list) else [value]
             places = [f"{where}[{place}]" for place in range(len(listed))] if isinstance(value, list) else [where]
             found += [_block(str(name), one, place, strict) for one, place in zip(listed, places, strict=True)]
+        elif name == "expect":
+            raise UsageError(
+                "expect stands beside filter and update (a number of pages) or inside an operator on parts of a page "
+                "(a number of parts), not inside update."
+            )
         else:
             raise UsageError(f"update knows no {name!r}.{suggestion(str(name), [*_FIELDS, *_BLOCKS])}")
     return found

@@ -32,9 +32,9 @@ def main_chart(reading: Reading) -> Chart | None:
         if points:
             curves.append(Curve(name=name, points=points, role="reference"))
     what = reading.headline
-    x_title = "passages" if what.passages else f"context tokens ({reading.text('tokens', 'tokenizer not named')})"
+    x_title = what.unit if what.passages else f"context tokens ({reading.text('tokens', 'tokenizer not named')})"
     return Chart(
-        title=f"{what.family}@{'k' if what.passages else 'B'} against {'passages' if what.passages else 'budget'}",
+        title=f"{what.family}@{'k' if what.passages else 'B'} against {what.unit if what.passages else 'budget'}",
         x_title=x_title,
         y_title=f"{what.family}@{'k' if what.passages else 'B'}",
         curves=tuple(curves),
@@ -192,9 +192,12 @@ class _Plot:
             x, e = _last(curve)
             ends.append((curve.name, self.x(x), e.value or 0, figures.share(e.value), None))
         wanted = [self.y(value) for _, _, value, _, _ in ends]
-        placed = svg.spread(wanted, self.font * 1.38, self.top - 8, self.bottom - 4)
+        placed = svg.spread(wanted, self.font * 1.38, self.top - 2, self.bottom - 4)
         room = svg.cells_for(self.frame.width - self.right - 22, self.font) - 5
-        made = []
+        # The values are those at the end of the lines, which need not be the headline's: the heading says so.
+        at = {_last(curve)[0] for curve in (*self.arms, *self.references)}
+        heading = f"at {figures.short_integer(at.pop())}" if len(at) == 1 else "at the end"
+        made = [svg.label(self.right + 11, self.top - 20, heading, "start", "tick")]
         for (name, x, value, shown, index), y in zip(ends, placed, strict=True):
             style = svg.style_of(index) if index is not None else "muted"
             made.append(

@@ -64,6 +64,12 @@ def p_value(value: object) -> str:
     return share(number, 4 if number < 0.01 else 3)
 
 
+def p_phrase(value: object) -> str:
+    """``p = .0078``, ``p < .001``."""
+    text = p_value(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
 def integer(value: object) -> str:
     """``1,536``."""
     number = finite(value)

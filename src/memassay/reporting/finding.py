@@ -42,7 +42,8 @@ def finding(reading: Reading) -> Finding:
     a, b = primary.a, primary.b
     measured = f"{primary.metric.label} differs by {figures.estimate(primary.diff, signed=True)}"
     on = "" if primary.split == "all" else f" on the {primary.split} split"
-    test = f", p = {_p(primary)}" if figures.finite(primary.raw.get("p")) is not None else ""
+    p = primary.raw.get("p")
+    test = f", {f'{primary.test} {figures.p_phrase(p)}'.strip()}" if figures.finite(p) is not None else ""
     about = f"{measured}{test}{on}{_counted(reading, primary)}."
     if primary.verdict in ("better", "worse"):
         return Finding(f"{a} is {primary.verdict} than {b}: {about}", _caution(reading), "verdict")
@@ -65,10 +66,6 @@ def describe(reading: Reading) -> str:
     parts = [f"{one_line(arm.name)} {figures.estimate(found)}" for arm, found in first]
     rest = f"; {len(shown) - len(first)} more below" if len(shown) > len(first) else ""
     return f"Observed {reading.headline.label} ({reading.headline.phrase}): {'; '.join(parts)}{rest}."
-
-
-def _p(comparison: Comparison) -> str:
-    return figures.p_value(comparison.raw.get("p"))
 
 
 def _counted(reading: Reading, comparison: Comparison) -> str:

@@ -13,6 +13,9 @@ from memassay.reporting.reading import Comparison, Reading
 from memassay.reporting.svg import Frame
 from memassay.reporting.text import middle, one_line
 
+_BELOW = 13.0
+"""How far a bar stands below the middle of its row on a narrow page, where the names stand above it."""
+
 
 def draw(reading: Reading, frame: Frame) -> Markup:
     """The plot at one size, or nothing where no difference was measured."""
@@ -53,17 +56,28 @@ class _Forest:
         made = []
         for tick in self.ticks:
             at = self.x(tick)
-            made.append(svg.line(at, self.top - 6, at, bottom, "zero" if tick == 0 else "rule"))
+            kind = "zero" if tick == 0 else "rule"
+            for upper, lower in self._free(bottom):
+                made.append(svg.line(at, upper, at, lower, kind))
             made.append(svg.label(at, bottom + 14, _tick(tick), "middle", "tick"))
-        zero = self.x(0)
-        # Each side says what it favours, so that nobody has to remember which arm was subtracted.
-        for text, room, anchor, at in (
-            ("first higher →", self.frame.width - zero, "start", zero + 8),
-            ("← second higher", zero, "end", zero - 8),
-        ):
-            if room > svg.text_width(text, self.font) + 10:
-                made.append(svg.label(at, self.top - 22, text, anchor, "tick"))
+        # Each side says what it favours, so that nobody has to remember which arm was subtracted: beside the zero
+        # line where both fit, else at the edges.
+        first, second, zero = "first higher →", "← second higher", self.x(0)
+        beside = all(
+            room > svg.text_width(text, self.font) + 10
+            for text, room in ((first, self.frame.width - zero), (second, zero))
+        )
+        made.append(svg.label(zero + 8 if beside else self.frame.width, self.top - 22, first,
+                              "start" if beside else "end", "tick"))  # fmt: skip
+        made.append(svg.label(zero - 8 if beside else 0, self.top - 22, second, "end" if beside else "start", "tick"))
         return made
+
+    def _free(self, bottom: float) -> list[tuple[float, float]]:
+        """Where vertical lines may be drawn: past the names, which stand above each bar on a narrow page."""
+        if not self.frame.narrow:
+            return [(self.top - 6, bottom)]
+        rows = [self.top + self.pitch * (i + 0.5) + _BELOW for i in range(len(self.shown))]
+        return [(y - 9, y + 9) for y in rows]
 
     def _row(self, c: Comparison, y: float) -> Markup:
         numbers = figures.estimate(c.diff, signed=True)
@@ -79,7 +93,7 @@ class _Forest:
             parts.append(svg.label(0, y - 18, name, "start", "name", hint))
             parts.append(svg.label(self.frame.width, y - 18, numbers, "end", "value"))
             parts.append(svg.label(0, y - 3, middle(tags, svg.cells_for(self.frame.width, self.font)), "start", "tick"))
-            y += 13
+            y += _BELOW
         else:
             room = svg.cells_for(self.left - 110, self.font)
             parts.append(svg.label(0, y, _pair(c, room), "start", "name", hint))

@@ -1,14 +1,10 @@
-"""How to read a report: the words of every page, once."""
+"""How to read a report: the words of its page, once."""
 
 from __future__ import annotations
 
-GUIDE: tuple[tuple[str, str], ...] = (
-    (
-        "all@B",
-        "the share of questions for which every gold item stands, word for word, in the first B tokens of what the "
-        "memory returned. any@B asks for one of them, rec@B is their mean share. The harness cuts and counts, not the "
-        "memory.",
-    ),
+from memassay.reporting.reading import Reading, listed
+
+_ALWAYS: tuple[tuple[str, str], ...] = (
     (
         "an interval",
         "in brackets: where the value would plausibly lie if other clusters (conversations, worlds, source documents) "
@@ -35,3 +31,26 @@ GUIDE: tuple[tuple[str, str], ...] = (
         "advance.",
     ),
 )
+
+
+def guide(reading: Reading) -> tuple[tuple[str, str], ...]:
+    """Words and what they mean, the headline's metric first."""
+    head = reading.headline
+    return ((f"{head.family}@{'k' if head.passages else 'B'}", _metrics(reading)), *_ALWAYS)
+
+
+def _metrics(reading: Reading) -> str:
+    """The headline's family and the families beside it, in the suite's words."""
+    head, tasks = reading.headline, reading.units[0]
+    if not head.gold:
+        return f"{head.what}, the headline of this run."
+    rest = [f"{m.family}@B asks for {m.gold}" for m in reading.metrics if m.family == "any"][:1]
+    rest += [f"rec@B is the mean {m.gold.removeprefix('mean ')}" for m in reading.metrics if m.family == "rec"][:1]
+    said = [
+        f"the share of {tasks} with {head.gold}, word for word, in the first "
+        f"{f'k {head.unit}' if head.passages else 'B tokens'} of what the memory returned.",
+        f"{listed(rest)}." if rest else "",
+        *[f"@k cuts after k {m.unit} instead, at unequal context." for m in reading.metrics if m.passages][:1],
+        "The harness cuts and counts, not the memory.",
+    ]
+    return " ".join(filter(None, said))

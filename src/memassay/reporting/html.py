@@ -17,10 +17,10 @@ from memassay.core.report import Chart, Section
 from memassay.reporting import curves, dots, forest, svg
 from memassay.reporting.finding import finding, title
 from memassay.reporting.grid import DrawnGrid, draw
-from memassay.reporting.guide import GUIDE
+from memassay.reporting.guide import guide
 from memassay.reporting.part import Part
 from memassay.reporting.parts import parts
-from memassay.reporting.reading import Metric, Reading
+from memassay.reporting.reading import Reading
 from memassay.reporting.text import clean, one_line
 
 
@@ -53,14 +53,14 @@ def render(summary: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
     return page.render(
         reading=reading,
         title=title(reading),
-        headline_words=Metric(reading.headline.family, reading.headline.family).phrase,
+        headline_words=reading.headline.what,
         finding=finding(reading),
         publishable=value,
         reasons=reasons,
         facts=list(_facts(reading)),
         main=_main_figure(reading, styles),
         views=[_view(part, reading, styles) for part in parts(reading, sections)],
-        guide=GUIDE,
+        guide=guide(reading),
         swatches={one_line(name): swatch(index) for name, index in styles.items()},
     )
 
@@ -89,6 +89,7 @@ def _facts(reading: Reading) -> Iterator[tuple[str, str]]:
         yield tasks, f"{n:,}"
     if clusters:
         yield groups, f"{clusters:,}"
+    yield from reading.corpus
     for key, label in (("tokens", "tokenizer"), ("data", "data"), ("model", "model"), ("stage", "stage")):
         if reading.text(key):
             yield label, reading.text(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from memassay.reporting import figures
@@ -99,7 +100,8 @@ def identity(reading: Reading) -> tuple[Grid, ...]:
         ("model", words(raw.get("model"))),
         ("tokenizer", words(raw.get("tokens"))),
         ("budgets (tokens)", ", ".join(figures.integer(b) for b in sequence(raw.get("budgets")))),
-        ("k (passages)", ", ".join(words(k) for k in sequence(raw.get("ks")))),
+        (f"k ({_counted(reading)})", ", ".join(words(k) for k in sequence(raw.get("ks")))),
+        *((f"suite: {words(name)}", _plain(value)) for name, value in reading.settings.items()),
         ("primary", _primary(raw.get("primary"))),
         ("identity digest", words(raw.get("identity_digest"))),
         *((f"digest of {words(k)}", words(v)) for k, v in mapping(raw.get("digests")).items()),
@@ -122,6 +124,18 @@ def identity(reading: Reading) -> tuple[Grid, ...]:
         )
     cols = (Col("arm", "arm"), Col("role"), Col("memory"), Col("source"), Col("settings"))
     return (first, Grid("Arms", cols, tuple(rows))) if rows else (first,)
+
+
+def _counted(reading: Reading) -> str:
+    """What k counts."""
+    return next((m.unit for m in reading.metrics if m.passages), "passages")
+
+
+def _plain(value: object) -> str:
+    """A setting of the suite in one line: ``seed 7, dev 289``; digests and seeds as they are."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{words(k)} {_plain(v)}" for k, v in value.items())
+    return words(value) if isinstance(value, str) else _json(value)
 
 
 def _primary(value: object) -> str:

@@ -10,7 +10,7 @@ from memassay.core.report import Chart, Section
 from memassay.reporting import figures
 from memassay.reporting.finding import finding, title
 from memassay.reporting.grid import Drawn, DrawnGrid, Grid, draw
-from memassay.reporting.guide import GUIDE
+from memassay.reporting.guide import guide
 from memassay.reporting.part import Part
 from memassay.reporting.parts import parts
 from memassay.reporting.reading import Reading, estimate
@@ -43,7 +43,7 @@ def render(summary: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
     for part in parts(reading, sections):
         blocks += _part(part)
     blocks.append("## How to read this")
-    blocks.append("\n".join(f"- **{escape(word)}**: {escape(meaning)}" for word, meaning in GUIDE))
+    blocks.append("\n".join(f"- **{escape(word)}**: {escape(meaning)}" for word, meaning in guide(reading)))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -51,8 +51,9 @@ def _facts(reading: Reading) -> str:
     n, clusters = reading.counts
     tasks, groups = reading.units
     counted = [f"{n:,} {tasks}" if n else "", f"{clusters} {groups}" if clusters else ""]
+    corpus = [f"{label} {value}" for label, value in reading.corpus]
     named = [f"{label} {reading.text(key)}" for label, key in _FACTS if reading.text(key)]
-    return escape(" · ".join(filter(None, [f"run {reading.text('run', 'unnamed')}", *counted, *named])))
+    return escape(" · ".join(filter(None, [f"run {reading.text('run', 'unnamed')}", *counted, *corpus, *named])))
 
 
 _FACTS = (("tokens", "tokens"), ("data", "data"), ("model", "model"), ("stage", "stage"))

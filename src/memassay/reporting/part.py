@@ -32,5 +32,6 @@ def family_title(metrics: Sequence[Metric]) -> str:
     first = metrics[0] if metrics else Metric("all", "all")
     if first.at is None:
         return first.name
-    what = Metric(first.family, first.family).phrase
-    return f"{first.family}@{'k' if first.passages else 'B'}: {what}" if what != first.family else first.family
+    if first.what == first.family:
+        return first.family
+    return f"{first.family}@{'k' if first.passages else 'B'}: {first.what}"

@@ -92,15 +92,16 @@ def comparisons(reading: Reading) -> Part | None:
     if not reading.comparisons:
         return None
     first = shown_comparisons(reading)
-    grids = [_comparison_grid("Primary and headline metric", first, reading.sample)]
+    grids = [_comparison_grid(reading, "Primary and headline metric", first)]
     if len(first) < len(reading.comparisons):
-        grids.append(
-            _comparison_grid(f"All {len(reading.comparisons)} comparisons", reading.comparisons, reading.sample, True)
-        )
+        title = f"All {len(reading.comparisons)} comparisons"
+        grids.append(_comparison_grid(reading, title, reading.comparisons, folded=True))
     text = (
         "Differences are taken question by question on the same tasks. Only the primary comparison, named before the "
         "run, carries a verdict; every other line is exploratory."
     )
+    if reading.tests:
+        text += f" The test: {'; '.join(reading.tests)}."
     return Part("comparisons", "Paired comparisons", (text,), tuple(grids), listed=_primary_in_words(reading))
 
 
@@ -131,21 +132,21 @@ def verdict_words(comparison: Comparison, sample: bool) -> str:
     return comparison.verdict
 
 
-def _comparison_grid(title: str, found: Sequence[Comparison], sample: bool, folded: bool = False) -> Grid:
+def _comparison_grid(reading: Reading, title: str, found: Sequence[Comparison], folded: bool = False) -> Grid:
     cols = (
         Col("a − b"),
         Col("metric"),
         Col("split"),
         Col("difference", "difference"),
         Col("mean over clusters", "difference", "every cluster with one weight"),
-        Col("p", "number", "sign-flip test, unadjusted"),
+        Col("p", "number", f"{'; '.join(reading.tests) or 'of the paired difference'}, unadjusted"),
         Col("p adj.", "number", "max-T over the family"),
         Col("wins / ties / losses", "number"),
         Col("verdict"),
     )
     rows = []
     for c in found:
-        verdict = verdict_words(c, sample)
+        verdict = verdict_words(c, reading.sample)
         if c.raw.get("equal_budget") is False:
             verdict += ", unequal budgets"
         counts = [c.raw.get(key) for key in ("wins", "ties", "losses")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,25 +12,37 @@ from memassay.core.types import Estimate
 from memassay.reporting import figures
 from memassay.reporting.text import one_line
 
+_TITLE = re.compile(r"(?P<what>.+?) (?:within|in the first|among the first) [\d,]+ (?P<unit>.+)")
+_EXPONENT = re.compile(r"(?<=\d)e-(?=\d)")
 _METRIC = re.compile(r"(?P<family>.+)@(?P<passages>k)?(?P<at>\d{1,12})")
 _TITLES = {"locomo": "LOCOMO", "hotpotqa": "HotPotQA", "custom": "your own questions"}
-_FAMILIES = {
-    "all": "every gold item in the dossier",
-    "both": "both gold pages in the dossier",
-    "any": "at least one gold item in the dossier",
-    "rec": "mean share of the gold items in the dossier",
-    "cited": "every gold item claimed as a source",
+_GOLD = {
+    "all": "every gold item",
+    "both": "both gold pages",
+    "any": "at least one gold item",
+    "rec": "mean share of the gold items",
 }
+_OTHERS = {"cited": "every gold item claimed as a source"}
+_TESTS = {
+    "exact sign-flip": "exact sign-flip over joined questions (McNemar where none is joined)",
+    "exact McNemar": "exact McNemar, as no question is joined to another",
+    "sign-flip": "sign-flip of whole clusters",
+}
+_SHORT = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric's name taken apart: ``all@4000`` is family ``all`` at 4,000 tokens, ``all@k5`` at 5 passages."""
+    """A metric's name taken apart: ``all@4000`` is family ``all`` at 4,000 tokens, ``all@k5`` at 5 passages.
+
+    ``title`` is the suite's own sentence about it, "" where the summary has none.
+    """
 
     name: str
     family: str
     at: int | None = None
     passages: bool = False
+    title: str = field(default="", compare=False)
 
     @property
     def short(self) -> str:
@@ -49,20 +61,34 @@ class Metric:
         )
 
     @property
+    def gold(self) -> str:
+        """The gold that must be there, in the suite's words: ``every gold turn``; "" if unknown."""
+        found = _TITLE.fullmatch(self.title)
+        return found["what"] if found and self.family in _GOLD and self.family != "both" else _GOLD.get(self.family, "")
+
+    @property
+    def what(self) -> str:
+        """What the metric counts, in words, whatever the cut-off."""
+        return f"{self.gold} in the dossier" if self.gold else _OTHERS.get(self.family, self.family)
+
+    @property
+    def unit(self) -> str:
+        """What the cut-off counts, in the suite's words."""
+        found = _TITLE.fullmatch(self.title)
+        return "tokens" if not self.passages else found["unit"] if found else "passages"
+
+    @property
     def phrase(self) -> str:
-        """What the metric counts, in words."""
-        what = _FAMILIES.get(self.family, self.family)
-        if self.at is None:
-            return what
-        return f"{what} within {self.at:,} {'passages' if self.passages else 'tokens'}"
+        """What the metric counts, in words, with its cut-off."""
+        return self.what if self.at is None else f"{self.what} within {self.at:,} {self.unit}"
 
 
-def metric(name: str) -> Metric:
+def metric(name: str, title: str = "") -> Metric:
     """The parts of a metric's name; a name without a cut-off is its own family."""
     found = _METRIC.fullmatch(name)
     if not found:
-        return Metric(name, name)
-    return Metric(name, found["family"], int(found["at"]), bool(found["passages"]))
+        return Metric(name, name, title=title)
+    return Metric(name, found["family"], int(found["at"]), bool(found["passages"]), title)
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -158,7 +184,13 @@ class Comparison:
 
     @property
     def reason(self) -> str:
-        return words(self.raw.get("reason"))
+        """Why the verdict; a number such as 1e−17 is written so that it is never broken over two lines."""
+        return _EXPONENT.sub(f"e{figures.MINUS}", words(self.raw.get("reason")))
+
+    @property
+    def test(self) -> str:
+        """What made p, or ""."""
+        return words(self.raw.get("test"))
 
 
 class Reading:
@@ -188,6 +220,36 @@ class Reading:
         return words(named.get("tasks")) or "questions", words(named.get("clusters")) or "clusters"
 
     @cached_property
+    def settings(self) -> Mapping[str, Any]:
+        """What of the suite can change a number, by name: the corpus that was measured, its file, its draw."""
+        return mapping(self.raw.get("suite_settings"))
+
+    @cached_property
+    def corpus(self) -> tuple[tuple[str, str], ...]:
+        """The settings of the suite that a reader needs at once: choices of one word, and the size of the pool."""
+        chosen = [(words(k), words(v)) for k, v in self.settings.items() if isinstance(v, str) and len(v) <= _SHORT]
+        pages = figures.finite(mapping(self.settings.get("pool")).get("pages"))
+        return tuple([*chosen, *([("pool", f"{figures.integer(pages)} pages")] if pages is not None else [])])
+
+    @cached_property
+    def subject(self) -> str:
+        """Suite and corpus in a few words: ``HotPotQA, links titles, pool of 2,846 pages``."""
+        said = [f"{label} of {value}" if label == "pool" else f"{label} {value}" for label, value in self.corpus]
+        return ", ".join([self.suite_title, *said])
+
+    @cached_property
+    def tests(self) -> tuple[str, ...]:
+        """The tests behind the p-values, in words, each once."""
+        named = dict.fromkeys(c.test for c in self.comparisons if c.test)
+        # Where some subsets hold joined questions and others none, the first sentence covers both.
+        exact = ["exact sign-flip"] if "exact sign-flip" in named else []
+        return tuple(_TESTS.get(name, name) for name in [*exact, *(n for n in named if not exact or "exact" not in n)])
+
+    def metric(self, name: str) -> Metric:
+        """The parts of a metric's name, with the suite's sentence about it."""
+        return metric(name, words(mapping(self.raw.get("titles")).get(name)))
+
+    @cached_property
     def arms(self) -> tuple[ArmReading, ...]:
         found = mapping(self.raw.get("arms"))
         return tuple(ArmReading(name, mapping(raw), i) for i, (name, raw) in enumerate(found.items()))
@@ -198,14 +260,14 @@ class Reading:
         names: dict[str, None] = {}
         for arm in self.arms:
             names.update(dict.fromkeys(arm.at("metrics")))
-        return tuple(metric(name) for name in names)
+        return tuple(self.metric(name) for name in names)
 
     @cached_property
     def headline(self) -> Metric:
         """What stands for the run: the metric it names, else the primary's, else a middle budget."""
         named = self.text("headline_metric") or words(mapping(self.raw.get("primary")).get("metric"))
         if named:
-            return metric(named)
+            return self.metric(named)
         budgets = [m for m in self.metrics if m.at is not None and not m.passages]
         first = [m for m in budgets if m.family == budgets[0].family]
         return first[len(first) // 2] if first else (self.metrics[0] if self.metrics else Metric("all", "all"))
@@ -253,7 +315,7 @@ class Reading:
                 found = found.model_copy(update={"reason": words(raw.get("reason"))})
             matches = (a, b, name, split) == (*wanted[:3], wanted[3] or "all")
             is_primary = bool(primary) and (matches or raw.get("primary") is True)
-            made.append(Comparison(a, b, metric(name), split, found, raw, is_primary))
+            made.append(Comparison(a, b, self.metric(name), split, found, raw, is_primary))
         return tuple(sorted(made, key=lambda c: not c.primary))
 
     @cached_property

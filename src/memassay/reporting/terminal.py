@@ -85,7 +85,7 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     n, clusters = reading.counts
     tasks, groups = reading.units
     counted = [f"{n:,} {tasks}" if n else "", f"{clusters} {groups}" if clusters else ""]
-    head = Text(f"{reading.suite_title}: {reading.headline.family}@{'k' if reading.headline.passages else 'B'}", "bold")
+    head = Text(f"{reading.subject}: {reading.headline.family}@{'k' if reading.headline.passages else 'B'}", "bold")
     if reading.sample:
         head.append("  sample", "bold magenta")
     about = ", ".join(filter(None, [*counted, f"tokens {reading.text('tokens')}" if reading.text("tokens") else ""]))
@@ -142,11 +142,12 @@ def _fewer(metrics: Sequence[Metric], headline: Metric) -> list[tuple[Metric, ..
 
 
 def _table(reading: Reading, layout: Layout, name: int) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), show_edge=False, pad_edge=False)
+    # Headings are plain, so that the bold column is the headline's and nothing else.
+    table = Table(box=None, padding=(0, 0, 0, 2), show_edge=False, pad_edge=False, header_style="not bold")
     table.add_column(Text("arm"), width=name, overflow="fold")
     for metric in layout.metrics:
         style = "bold" if metric == reading.headline else ""
-        table.add_column(Text(metric.short), justify="right", no_wrap=True, style=style)
+        table.add_column(Text(metric.short), justify="right", no_wrap=True, style=style, header_style=style)
     if layout.counts:
         table.add_column(Text("n"), justify="right", no_wrap=True)
     for arm in reading.arms:

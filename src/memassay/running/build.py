@@ -8,6 +8,7 @@ import datetime
 import errno
 import fcntl
 import json
+import logging
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -26,6 +27,8 @@ from memassay.runs.lines import disk_errors, problem, write_whole
 
 StoreKey = tuple[str, str, int]
 """Arm, scope, build."""
+
+_log = logging.getLogger(__name__)
 
 
 class NoStore(MemoryFailure):
@@ -134,7 +137,12 @@ class Stores:
             limit = self.plan.experiment.limits.build_seconds
             corpus = self.plan.corpora[scope]
             try:
-                context = BuildContext(seed=spec.seed + build, limit_seconds=limit, cache=self.folder / ".cache")
+                context = BuildContext(
+                    seed=spec.seed + build,
+                    limit_seconds=limit,
+                    progress=_progress(arm.name, len(corpus.documents)),
+                    cache=self.folder / ".cache",
+                )
                 facts = await call(self._memories[arm.name].build, corpus, working / "store", context, seconds=limit)
             except BaseException as error:
                 shutil.rmtree(working, ignore_errors=True)
@@ -193,6 +201,17 @@ class Stores:
                 with contextlib.suppress(Exception):
                     await call(store.close, seconds=10)
         self._open.clear()
+
+
+def _progress(arm: str, documents: int) -> Callable[[int, int], None]:
+    """What a memory tells its progress: it is logged for whoever shows it, and the start of a build is told at once."""
+    _log.debug("building %s, %s documents", arm, f"{documents:,}")
+
+    def tell(done: int, total: int) -> None:
+        if total > 0:
+            _log.debug("building %s, %s documents, %.0f %% done", arm, f"{documents:,}", 100 * done / total)
+
+    return tell
 
 
 def _report(arm: Arm, scope: str) -> BuildReport:

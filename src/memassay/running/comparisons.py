@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -32,7 +32,7 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
     metrics = [m for m in plan.metrics if m.budget is not None and m.name.partition("@")[0] == family]
     if primary is not None and primary.metric not in [m.name for m in metrics]:
         metrics += [m for m in plan.metrics if m.name == primary.metric]
-    splits = ["all", *(s for s in dict.fromkeys(t.split for t in scores.tasks) if s != "all")]
+    splits = _splits([t.split for t in scores.tasks], primary.split if primary else "all")
     found: list[dict[str, Any]] = []
     for split in splits if pairs else ():
         where = np.ones(len(scores.tasks), dtype=np.bool_) if split == "all" else scores.where(split=split)
@@ -83,3 +83,11 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                     row["p_adjusted"] = p if p is None or row["p"] is None else max(p, row["p"])
         found += rows
     return found
+
+
+def _splits(of_tasks: Sequence[str], named: str) -> list[str]:
+    """``all`` and every split; where one split holds all tasks, the two are one: the one that the primary names."""
+    splits = [s for s in dict.fromkeys(of_tasks) if s != "all"]
+    if len(set(of_tasks)) == 1 and splits:
+        return splits if splits == [named] else ["all"]
+    return ["all", *splits]

@@ -202,7 +202,7 @@ def check_controls(
                 found["shuffled-gold"].append({**_entry(metric, check, band.mean, 0.0, limit), "arm": name})
     for name, values in marker_scores.items():
         hits = sum(1 for v in values if v == 1.0)
-        passed = bool(values) and hits == len(values)
+        passed = hits == len(values) if values else None
         detail = f"{name} found {hits} of {len(values)} planted documents"
         found["marker"].append(
             {
@@ -216,10 +216,15 @@ def check_controls(
                 "detail": detail,
             }
         )
-    return {
-        name: {"passed": bool(checks) and all(c["passed"] is True for c in checks), "checks": checks}
-        for name, checks in found.items()
-    }
+    return {name: {"passed": _outcome(checks), "checks": checks} for name, checks in found.items()}
+
+
+def _outcome(checks: Sequence[Mapping[str, Any]]) -> bool | None:
+    """Whether a control passed: every check did. None where none failed, but not all could be made."""
+    passed = [check["passed"] for check in checks]
+    if False in passed:
+        return False
+    return None if not passed or None in passed else True
 
 
 def _mean(scores: Scores, arm: str, metric: str) -> float | None:

@@ -35,12 +35,14 @@ def publishable(
         counted: the records that count.
         planned: cells that had to be recorded.
         controls: the summary's controls.
-        unavailable: arms without a number; they are no obstacle, they are null.
+        unavailable: arms without a number; they are null, and no obstacle as long as another arm has one.
         chance: bands of the random control.
         headline: the metric shown first.
         differing: cells finished twice with another outcome.
     """
     reasons: list[str] = []
+    if all(arm.name in unavailable for arm in plan.contenders):
+        reasons.append("no arm could be measured")
     if plan.suite.data == "generated":
         reasons.append("the data are a generated sample")
     kinds: dict[str, Counter[str]] = {}
@@ -55,9 +57,7 @@ def publishable(
         reasons.append(f"{differing} cells were finished twice with different outcomes (the first counts)")
     if not plan.experiment.controls:
         reasons.append("the controls were switched off")
-    reasons += [
-        f"control {name} failed: {_why(control)}" for name, control in controls.items() if not control["passed"]
-    ]
+    reasons += [_why(name, control) for name, control in controls.items() if not control["passed"]]
     settings = plan.identity.get("suite_settings", {})
     if plan.suite.data == "real" and isinstance(settings, Mapping):
         reasons += [
@@ -95,11 +95,11 @@ def _failures(plan: Plan, kinds: Mapping[str, Counter[str]]) -> list[str]:
     return reasons
 
 
-def _why(control: Mapping[str, Any]) -> str:
-    failed = [c for c in control["checks"] if c["passed"] is not True]
+def _why(name: str, control: Mapping[str, Any]) -> str:
+    failed = [c for c in control["checks"] if c["passed"] is False]
     if not failed:
-        return "it was not measured"
+        return f"control {name} was not measured"
     first = failed[0]
     more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
     arm = f"{first['arm']}, " if "arm" in first else ""
-    return f"{arm}{first['metric']}: {first['detail']}{more}"
+    return f"control {name} failed: {arm}{first['metric']}: {first['detail']}{more}"

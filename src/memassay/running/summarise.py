@@ -92,6 +92,7 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "headline_metric": headline(plan),
         "suite_settings": dict(plan.identity.get("suite_settings", {})),
         "words": dict(getattr(plan.suite, "words", {})),
+        "titles": {m.name: m.title for m in plan.metrics if m.title},
         "controls": controls,
         "answer_ceiling": _answer_ceiling(plan),
         "chance": {m: {"mean": b.mean, "low": b.low, "high": b.high} for m, b in bands.items()},
@@ -284,7 +285,8 @@ def _notes(plan: Plan, summary: Mapping[str, Any], scores: Scores) -> list[str]:
     if clusters == 1:
         notes.append("One cluster: every number holds given this conversation (or store) only.")
     elif clusters <= 5:
-        test = plan.design.test
+        joined = any(row["test"] == "exact sign-flip" for row in summary["comparisons"])
+        test = "the exact sign-flip test over joined questions" if joined else plan.design.test
         notes.append(f"{clusters} clusters: {test} can never reach p = .05, so no comparison is decidable.")
     if plan.design.scope:
         notes.append(plan.design.scope)

@@ -45,6 +45,7 @@ def check_memory(
         UsageError: no such memory, or settings that it does not take.
     """
     report = Report(memory, options or {})
+    raised: dict[str, str] = {}
     subject = Subject(_located(memory), options or {})
     with tempfile.TemporaryDirectory(prefix="memassay-check-", ignore_cleanup_errors=True) as folder:
         bench = Bench(subject, Path(folder).resolve())
@@ -54,7 +55,7 @@ def check_memory(
                     # The memory could not be made; waiting for that once was enough.
                     outcome = Outcome(check.name, "not applicable", check.expected, report.outcomes[0].seen)
                 else:
-                    outcome = _outcome(check, bench, seconds)
+                    outcome = _outcome(check, bench, seconds, raised)
                 report.outcomes.append(outcome)
                 on_done(outcome)
         finally:
@@ -62,7 +63,8 @@ def check_memory(
     return report
 
 
-def _outcome(check: Check, bench: Bench, seconds: float) -> Outcome:
+def _outcome(check: Check, bench: Bench, seconds: float, raised: dict[str, str]) -> Outcome:
+    """Run one check. ``raised`` is what the memory raised so far, by text, with the check in which it first did."""
     started = time.perf_counter()
     bench.begin(seconds * check.times)
     status: Status = "passed"
@@ -73,9 +75,17 @@ def _outcome(check: Check, bench: Bench, seconds: float) -> Outcome:
         status, seen = "not applicable", str(error)
     except Broken as broken:
         status, seen, fix = "FAILED", broken.seen, broken.fix or check.fix
+        if isinstance(broken.__cause__, MemoryFailure):
+            fix = _fix(check, str(broken.__cause__), raised)
     except MemoryFailure as error:
-        status, seen, fix = "FAILED", str(error), check.fix
+        status, seen, fix = "FAILED", str(error), _fix(check, str(error), raised)
     return Outcome(check.name, status, check.expected, seen, fix, round(time.perf_counter() - started, 3))
+
+
+def _fix(check: Check, text: str, raised: dict[str, str]) -> str:
+    """The check's own advice where the memory raised this for the first time: one cause needs one fix."""
+    first = raised.setdefault(text, check.name)
+    return check.fix if first == check.name else f"the same error as in {first}"
 
 
 def _located(memory: str) -> str:

@@ -118,8 +118,14 @@ class Host:
 def _passages(returned: object) -> Sequence[Passage]:
     """What ``retrieve`` returned, if it is what a run would accept."""
     passages = returned.passages if isinstance(returned, Dossier) else returned
-    if not isinstance(passages, list | tuple) or not all(isinstance(passage, Passage) for passage in passages):
+    if not isinstance(passages, list | tuple):
         raise TypeError(f"retrieve() returned {type(returned).__name__}; return a list of Passage, best first")
+    strange = sorted({type(passage).__name__ for passage in passages if not isinstance(passage, Passage)})
+    if strange:
+        kind = type(passages).__name__
+        raise TypeError(
+            f"retrieve() returned a {kind} of {' and '.join(strange)}; return a list of Passage, best first"
+        )
     check_passages(dossier_of(passages))
     return passages
 

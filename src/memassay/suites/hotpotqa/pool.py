@@ -19,9 +19,9 @@ Links = Literal["none", "titles"]
 def pool(questions: Sequence[Question]) -> list[Plain]:
     """The union of the questions' pages, each title as it stands first, in the byte order of the titles.
 
-    In the order of the questions the two gold pages of one would stand within ten of each other, and a memory that looks
-    at its neighbours would find them by that alone. Keys are slugs of the titles, given in that order; one that is taken
-    gets ``-2``, ``-3``, ….
+    In the order of the questions the two gold pages of one would stand within ten of each other, and a memory that
+    looks at its neighbours would find them by that alone. Keys are slugs of the titles, given in that order; one that
+    is taken gets ``-2``, ``-3``, ….
     """
     bodies: dict[str, str] = {}
     for question in questions:
