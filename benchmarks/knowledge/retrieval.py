@@ -2,28 +2,27 @@
 
     python benchmarks/knowledge/retrieval.py [--data HOTPOT.jsonl]
 
-A retrieval is everything from the question to packed text: terms, names, scores, links and mentions of 10 seeds in both
-directions, ranking, and 4,000 tokens of passages. Every question is asked once, so a mention is looked for when a
-question first comes near it; then all are asked again. With ``--data`` the pages are the pool of those HotPotQA
-questions, with title links, and the questions are theirs. CPU time of one thread.
+A retrieval is ``KnowledgeStore.search``, everything from the question to packed text: terms, names, scores, links and
+mentions of 10 seeds in both directions, ranking, and 4,000 tokens of passages. Every question is asked once, so a
+mention is looked for when a question first comes near it; then all are asked again. With ``--data`` the pages are the
+pool of those HotPotQA questions, with title links, and the questions are theirs. CPU time of one thread.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from generated import Pages
 
-from memassay.knowledge.entries import Settings
-from memassay.knowledge.finder import Finder
-from memassay.knowledge.index import Incoming, Index
-from memassay.knowledge.packing import of_passage, pack
+from memassay.knowledge.store import KnowledgeStore
 from memassay.retrieval.bm25 import Bm25Index, best_first
 from memassay.suites.hotpotqa.suite import HotpotQA
 
-BUDGET, MOST = 4_000, 100
+BUDGET = 4_000
 
 
 def main() -> None:
@@ -33,16 +32,19 @@ def main() -> None:
     parser.add_argument("--data", default=None)
     given = parser.parse_args()
     texts, questions = _hotpotqa(given.data) if given.data else _generated(given.pages, given.questions)
-    index = Index.private(Settings())
-    index.update(sorted(texts), lambda key: Incoming(texts[key]))
-    snapshot, terms = index.snapshot, index.indexing.terms
-    engine = Bm25Index.build([terms(texts[key]) for key in sorted(texts)])
-    finder = Finder(terms)
+    with tempfile.TemporaryDirectory() as folder:
+        for key, text in texts.items():
+            (Path(folder) / f"{key}.md").write_text(text, encoding="utf-8")
+        with KnowledgeStore.open(Path(folder), writable=True) as store:
+            _measure(store, [texts[key] for key in sorted(texts)], questions)
+
+
+def _measure(store: KnowledgeStore, texts: Sequence[str], questions: Sequence[str]) -> None:
+    snapshot, terms = store.snapshot, store.terms
+    engine = Bm25Index.build([terms(text) for text in texts])
 
     def whole(question: str) -> object:
-        order, scores = finder(snapshot, question)
-        candidates = [of_passage(snapshot, passage) for passage in order[:MOST]]
-        return pack(snapshot, candidates, BUDGET, scores=scores, heads=True)
+        return store.search(question, max_tokens=BUDGET, heads=True)
 
     works: dict[str, Callable[[str], object]] = {
         "bm25s": lambda question: best_first(engine.scores(terms(question))),

@@ -377,11 +377,12 @@ def _input() -> str:
 
 def _show(reply: Reply, text: Callable[[Any], str], json_: bool) -> None:
     from memassay.cli.output import emit, print_json, say
+    from memassay.reporting.text import clean
 
     if json_:
         print_json(reply.value)
     elif reply.value != []:
-        emit(text(reply.value))
+        emit(clean(text(reply.value)))  # a note is untrusted text: it must not give orders to the terminal
     if reply.note is not None:
         say(_left_out(reply.note))
 

@@ -38,17 +38,20 @@ class Finder:
         self._terms, self._weights, self._mentions, self._similar = terms, weights, mentions, similar
         self._last: tuple[Snapshot, Mentioned] | None = None
 
-    def ranking(self, snapshot: Snapshot, text: str) -> Ranking:
-        """All passages that a question reaches, best first."""
+    def ranking(self, snapshot: Snapshot, text: str, limit: int | None = None) -> Ranking:
+        """The passages that a question reaches, best first; all of them without a limit."""
         mentioned = self._mentioned(snapshot)
         index = mentioned if self._mentions else snapshot
         named = mentioned.named(text)
         similar = self._similar(text) if self._similar is not None else None
-        return rank(index, self._terms(text), named, self._weights, similar=similar, limit=snapshot.passages)
+        most = snapshot.passages if limit is None else limit
+        return rank(index, self._terms(text), named, self._weights, similar=similar, limit=most)
 
-    def __call__(self, snapshot: Snapshot, text: str) -> tuple[list[int], NDArray[np.floating]]:
+    def __call__(
+        self, snapshot: Snapshot, text: str, limit: int | None = None
+    ) -> tuple[list[int], NDArray[np.floating]]:
         """The same as the passages, best first, and one score for every passage of the snapshot."""
-        found = self.ranking(snapshot, text)
+        found = self.ranking(snapshot, text, limit)
         scores = np.zeros(snapshot.passages)
         scores[found.passages] = found.scores
         order: list[int] = found.passages.tolist()

@@ -110,6 +110,13 @@ class Index:
         index._stamp = before
         return index
 
+    @staticmethod
+    def destroy(folder: Path) -> None:
+        """Take away an index that is damaged; nobody may have it open."""
+        Catalog.destroy(folder)
+        for base in folder.glob("base-*"):
+            base.unlink(missing_ok=True)
+
     @classmethod
     def private(cls, settings: Settings) -> Index:
         """An empty index in the memory of this process."""

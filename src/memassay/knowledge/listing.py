@@ -51,6 +51,10 @@ class Limits:
                 break
             shown, cut = self._clipped(item)
             cost = 0 if self.tokens is None else self._count(as_json(shown) + ",")
+            if self.tokens is not None and not kept and self._count(as_json([shown])) > self.tokens:
+                # The first is always given, and a page of any size must not break the budget: it is cut.
+                shown, cut = self._fitted(shown)
+                cost = self._count(as_json(shown) + ",")
             if self.tokens is not None and kept and spent + cost > self.tokens:
                 whole = False
                 if self.overflow == "stop":
@@ -63,7 +67,7 @@ class Limits:
         while self.tokens is not None and len(kept) > 1 and self._count(as_json(kept)) > self.tokens:
             kept.pop()
             whole = False
-        if whole and not clipped:
+        if whole and not clipped and (self.tokens is None or spent <= self.tokens):
             return Listing(kept)
         note: Item = {"truncated": not whole, "emitted": len(kept), "matched": matched, "clipped": clipped}
         if self.tokens is not None:
@@ -72,11 +76,23 @@ class Limits:
         return Listing(kept, note)
 
     def _clipped(self, item: Item) -> tuple[Item, bool]:
+        return (item, False) if self.document_tokens is None else self._cut(item, self.document_tokens)
+
+    def _fitted(self, item: Item) -> tuple[Item, bool]:
+        """An item whose content is cut so that the item as JSON keeps the budget, as far as the rest of it does."""
+        room = self.tokens or 0
+        shown, cut = item, False
+        while room > 0 and self._count(as_json([shown])) > (self.tokens or 0):
+            room = room * 3 // 4
+            shown, cut = self._cut(item, room)
+        return shown, cut
+
+    def _cut(self, item: Item, tokens: int) -> tuple[Item, bool]:
         content = item.get("content")
-        if self.document_tokens is None or not isinstance(content, str):
+        if not isinstance(content, str):
             return item, False
         counter = tokenizer(self.counter)
-        least = self.document_tokens * counter.marks_per_token
+        least = tokens * counter.marks_per_token
         marks = counter.marks(content)
         if marks <= least:
             return item, False

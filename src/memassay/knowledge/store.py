@@ -12,6 +12,9 @@ Reading never writes into the folder of the pages. Editing writes whole files or
 
 from __future__ import annotations
 
+import fcntl
+import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,6 +28,7 @@ from numpy.typing import NDArray
 
 from memassay.core.digest import digest_text
 from memassay.core.errors import EnvironmentProblem, UsageError
+from memassay.core.tokens import tokenizer
 from memassay.knowledge import census, edits, outlines, packing, query, views
 from memassay.knowledge.entries import Settings
 from memassay.knowledge.fields import Item
@@ -50,6 +54,9 @@ _RACE_NS = 2_000_000_000
 _DEFAULTS = Settings()
 _NO_BUDGET = 1 << 40
 
+# What reading a damaged index can end with: SQLite's own words, or arrays that do not fit together.
+_DAMAGE = (sqlite3.DatabaseError, LookupError, ValueError, TypeError, OverflowError)
+
 Grain = Literal["passage", "section", "page"]
 # From a question to passages, best first, and a score for every passage of the snapshot.
 Ranker = Callable[[Snapshot, str], tuple[Sequence[int], NDArray[np.floating]]]
@@ -64,6 +71,7 @@ class KnowledgeStore:
         self._lock = threading.RLock()
         self._library = Holdings(index.snapshot)
         self.finder = Finder(index.indexing.terms)
+        self._held: int | None = None
 
     @classmethod
     def open(
@@ -92,19 +100,52 @@ class KnowledgeStore:
             EnvironmentProblem: another process has the store open for writing, or the folder cannot be written.
         """
         folder = Folder(root)
-        opened, fresh = _opened(index if index is not None else root / PLACE, settings, writable, index is not None)
-        store = cls(folder, opened, writable=writable)
+        place, given = (root / PLACE, False) if index is None else (index, True)
+        held = _held(root) if writable else None
         try:
+            try:
+                return cls._filled(folder, place, settings, writable, given, refresh, held)
+            except _DAMAGE:
+                # An index can always be made again from the pages; one that cannot be written is left as it is.
+                if writable:
+                    Index.destroy(place)
+                    return cls._filled(folder, place, settings, writable, given, True, held)
+                store = cls(folder, Index.private(settings), writable=False)
+                store.refresh()
+                return store
+        except BaseException:
+            if held is not None:
+                os.close(held)
+            raise
+
+    @classmethod
+    def _filled(
+        cls,
+        folder: Folder,
+        place: Path,
+        settings: Settings,
+        writable: bool,
+        given: bool,
+        refresh: bool,
+        held: int | None,
+    ) -> KnowledgeStore:
+        opened, fresh = _opened(place, settings, writable, given)
+        try:
+            store = cls(folder, opened, writable=writable)
             if refresh or fresh:
                 store.refresh()
         except BaseException:
-            store.close()
+            opened.close()
             raise
+        store._held = held
         return store
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index, and let others edit the pages."""
         self._index.close()
+        held, self._held = self._held, None
+        if held is not None:
+            os.close(held)
 
     def __enter__(self) -> Self:
         return self
@@ -220,15 +261,21 @@ class KnowledgeStore:
         Args:
             text: the question.
             limit: the most passages that are looked at; None has no limit.
-            max_tokens: what the pieces may take when rendered, in tokens of the index; None has no limit.
+            max_tokens: what the pieces may take when rendered, in tokens of the index; None has no limit. Passages that
+                would begin beyond twice as much are not looked at, and are not among those left out.
             rank: what orders the passages: :attr:`finder`, which follows links and mentions, if None.
             grain: what is shown for a passage that answers.
             heads: see :func:`memassay.knowledge.packing.pack`.
             overflow: see :func:`memassay.knowledge.packing.pack`.
         """
         snapshot = self.snapshot
-        passages, scores = (rank or self.finder)(snapshot, text)
+        bounded = max_tokens is not None and overflow == "stop"
+        # A passage takes four tokens at the least, with its number: more than this many can never be shown.
+        most = max_tokens // 4 + 1 if bounded and max_tokens is not None else None
+        passages, scores = self.finder(snapshot, text, most) if rank is None else rank(snapshot, text)
         shown = passages if limit is None else passages[:limit]
+        if bounded and max_tokens is not None:
+            shown = _near_enough(snapshot, shown, max_tokens)
         candidates = (_candidate(snapshot, int(passage), grain) for passage in shown)
         budget = _NO_BUDGET if max_tokens is None else max_tokens
         return packing.pack(
@@ -369,6 +416,23 @@ class KnowledgeStore:
         return list(changes)
 
 
+def _held(root: Path) -> int:
+    """The right to edit the pages of a folder, wherever its index is kept; given back when it is closed.
+
+    Raises:
+        EnvironmentProblem: another store has it.
+    """
+    folder = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(folder)
+        raise EnvironmentProblem(
+            f"Another process has {root} open for writing; end it first, or open the store read-only."
+        ) from error
+    return folder
+
+
 def _opened(place: Path, settings: Settings, writable: bool, given: bool) -> tuple[Index, bool]:
     """The index to use, and whether it has to be filled."""
     if writable:
@@ -387,6 +451,13 @@ def _possible(key: str) -> bool:
         return checked(key) == key
     except UsageError:
         return False
+
+
+def _near_enough(snapshot: Snapshot, passages: Sequence[int], budget: int) -> Sequence[int]:
+    """The passages up to twice the budget: nothing behind them can be shown, and 4,000 would cost 3 ms to look at."""
+    marks = np.cumsum(snapshot.marks[np.asarray(passages, dtype=np.int64)], dtype=np.int64)
+    most = 2 * max(budget, 1) * tokenizer(snapshot.tokens).marks_per_token
+    return passages[: int(np.searchsorted(marks, most)) + 1]
 
 
 def _candidate(snapshot: Snapshot, passage: int, grain: Grain) -> Candidate:
