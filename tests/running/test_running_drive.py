@@ -323,12 +323,12 @@ def test_gold_never_reaches_a_memory(small_file: Callable[..., Path], tmp_path: 
     assert "answer 0" not in "".join(lines)
 
 
-def test_what_is_being_built_is_logged_with_its_progress(small_run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("DEBUG", logger="memassay.running.build")
+def test_whoever_watches_is_told_what_is_being_built(small_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(Silent, "building", lambda self, text: said.append(text))
     small_run("r", {"plain": {"use": "files"}}, clusters=2, limit=2, controls=False)
-    said = [record.getMessage() for record in caplog.records if record.name == "memassay.running.build"]
     assert said[:2] == ["building plain, 4 documents", "building plain, 4 documents, 25 % done"]
     assert said.count("building plain, 4 documents, 100 % done") == 2
-    caplog.clear()
+    said.clear()
     small_run("again", {"plain": {"use": "files"}}, clusters=2, limit=2, controls=False)
-    assert not [record for record in caplog.records if record.name == "memassay.running.build"], "nothing is built"
+    assert said == [], "nothing is built"

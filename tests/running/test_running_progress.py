@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import time
 from collections.abc import Callable
@@ -14,8 +13,6 @@ from kit import Cli
 from memassay.cli import progress
 from memassay.cli.progress import Bar
 from memassay.running.drive import Tally
-
-BUILDS = logging.getLogger("memassay.running.build")
 
 
 def test_a_long_build_says_every_few_seconds_how_far_it_is(
@@ -40,16 +37,15 @@ def test_the_memorys_own_progress_is_shown_and_a_finished_build_is_not(
     monkeypatch.setattr(progress, "_BUILD_SECONDS", 0.05)
     with Bar() as bar:
         bar.stage("build", 1)
-        BUILDS.debug("building %s, %s documents, %.0f %% done", "hybrid", "2,846", 18.2)
+        bar.building("building hybrid, 2,846 documents, 18 % done")
         time.sleep(0.2)
         bar.built(BuildReport(memory="hybrid", scope="pool"))
         during = capsys.readouterr().err
         time.sleep(0.2)
         assert capsys.readouterr().err == ""
     assert "building hybrid, 2,846 documents, 18 % done, 0 s so far\n" in during
-    assert not BUILDS.handlers and BUILDS.propagate and BUILDS.level == logging.NOTSET
-    with Bar(quiet=True):
-        BUILDS.debug("building")
+    with Bar(quiet=True) as quiet:
+        quiet.building("building")
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
 

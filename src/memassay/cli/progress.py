@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -25,7 +23,6 @@ _TITLES = {
 }
 _LOG_SECONDS = 30.0
 _BUILD_SECONDS = 10.0
-_BUILDS = logging.getLogger("memassay.running.build")
 
 
 class Bar:
@@ -42,9 +39,8 @@ class Bar:
         self._stage = ""
         self._logged = time.monotonic()
         self._started = time.monotonic()
-        self._building: tuple[float, logging.LogRecord] | None = None
+        self._building: tuple[float, str] | None = None
         self._over = threading.Event()
-        self._handler = _Handler(self._tell)
 
     def __enter__(self) -> Bar:
         if self._terminal:
@@ -64,18 +60,12 @@ class Bar:
             self._progress.start()
         elif not self._quiet:
             threading.Thread(target=self._every_few_seconds, daemon=True, name="memassay-progress").start()
-        _BUILDS.addHandler(self._handler)
-        _BUILDS.setLevel(logging.DEBUG)
-        _BUILDS.propagate = False  # a plug-in's own logging shall not print every step
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        _BUILDS.removeHandler(self._handler)
-        _BUILDS.setLevel(logging.NOTSET)
-        _BUILDS.propagate = True
         if self._progress is not None:
             self._progress.stop()
 
@@ -85,6 +75,12 @@ class Bar:
             if self._task is not None:
                 self._progress.remove_task(self._task)
             self._task = self._progress.add_task(_TITLES.get(name, name), total=total, rate="", cost="")
+
+    def building(self, text: str) -> None:
+        since = self._building[0] if self._building else time.monotonic()
+        self._building = since, text
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, rate=text.removeprefix("building "))
 
     def built(self, report: BuildReport) -> None:
         self._building = None
@@ -118,29 +114,11 @@ class Bar:
         if self._progress is not None and self._task is not None:
             self._progress.advance(self._task)
 
-    def _tell(self, record: logging.LogRecord) -> None:
-        """Take what is being built; it comes from the thread of the memory."""
-        since = self._building[0] if self._building else time.monotonic()
-        self._building = since, record
-        if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, rate=record.getMessage().removeprefix("building "))
-
     def _every_few_seconds(self) -> None:
         """Say what is being built, whether or not the memory tells its progress."""
         while not self._over.wait(_BUILD_SECONDS):
             building = self._building
             if building is not None:
-                since, record = building
-                sys.stderr.write(f"{record.getMessage()}, {time.monotonic() - since:,.0f} s so far\n")
+                since, text = building
+                sys.stderr.write(f"{text}, {time.monotonic() - since:,.0f} s so far\n")
                 sys.stderr.flush()
-
-
-class _Handler(logging.Handler):
-    """Hands every record to a function."""
-
-    def __init__(self, tell: Callable[[logging.LogRecord], None]) -> None:
-        super().__init__()
-        self._tell = tell
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._tell(record)

@@ -8,7 +8,6 @@ import datetime
 import errno
 import fcntl
 import json
-import logging
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -27,8 +26,6 @@ from memassay.runs.lines import disk_errors, problem, write_whole
 
 StoreKey = tuple[str, str, int]
 """Arm, scope, build."""
-
-_log = logging.getLogger(__name__)
 
 
 class NoStore(MemoryFailure):
@@ -72,8 +69,10 @@ class Stores:
         memories: the arms' memories by arm name.
     """
 
-    def __init__(self, folder: Path, plan: Plan, run: RunFolder, memories: Mapping[str, Any]) -> None:
-        self.folder, self.plan, self.run, self._memories = folder, plan, run, memories
+    def __init__(
+        self, folder: Path, plan: Plan, run: RunFolder, memories: Mapping[str, Any], say: Callable[[str], None]
+    ) -> None:
+        self.folder, self.plan, self.run, self._memories, self._say = folder, plan, run, memories, say
         self._open: dict[StoreKey, Any] = {}
         self._locks: dict[StoreKey, asyncio.Lock] = {}
         self._failed: dict[StoreKey, BuildReport] = {}
@@ -140,7 +139,7 @@ class Stores:
                 context = BuildContext(
                     seed=spec.seed + build,
                     limit_seconds=limit,
-                    progress=_progress(arm.name, len(corpus.documents)),
+                    progress=_progress(arm.name, len(corpus.documents), self._say),
                     cache=self.folder / ".cache",
                 )
                 facts = await call(self._memories[arm.name].build, corpus, working / "store", context, seconds=limit)
@@ -203,15 +202,16 @@ class Stores:
         self._open.clear()
 
 
-def _progress(arm: str, documents: int) -> Callable[[int, int], None]:
-    """What a memory tells its progress: it is logged for whoever shows it, and the start of a build is told at once."""
-    _log.debug("building %s, %s documents", arm, f"{documents:,}")
+def _progress(arm: str, documents: int, say: Callable[[str], None]) -> Callable[[int, int], None]:
+    """What a memory tells its progress, in words for whoever watches; the start of a build is told at once."""
+    what = f"building {arm}, {documents:,} documents"
+    say(what)
 
-    def tell(done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
         if total > 0:
-            _log.debug("building %s, %s documents, %.0f %% done", arm, f"{documents:,}", 100 * done / total)
+            say(f"{what}, {100 * done / total:.0f} % done")
 
-    return tell
+    return progress
 
 
 def _report(arm: Arm, scope: str) -> BuildReport:

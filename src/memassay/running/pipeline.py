@@ -35,6 +35,10 @@ class Observer(Protocol):
 
     def stage(self, name: str, total: int | None) -> None: ...
 
+    def building(self, text: str) -> None:
+        """What is being built and how far it is; called from the thread of the memory."""
+        ...
+
     def built(self, report: BuildReport) -> None: ...
 
     def drove(self, tally: Tally) -> None: ...
@@ -46,6 +50,8 @@ class Silent:
     """Watches nothing."""
 
     def stage(self, name: str, total: int | None) -> None: ...
+
+    def building(self, text: str) -> None: ...
 
     def built(self, report: BuildReport) -> None: ...
 
@@ -103,7 +109,7 @@ def advance(
     plan = make_plan(experiment)
     memories, unavailable = make_memories(plan)
     run = enter(plan, place)
-    stores = Stores(place.stores_folder, plan, run, memories)
+    stores = Stores(place.stores_folder, plan, run, memories, watch.building)
     # Locked before anything is built: a second writer of this shard is refused before it spends anything.
     with run.answer_writer(place.writer) as lines:
         asyncio.run(_build_and_drive(plan, stores, lines, place, watch, unavailable, answers))
