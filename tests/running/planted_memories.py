@@ -264,6 +264,7 @@ class SharesItsQuestion(Wraps):
     class store(Store):
         def ranked(self, asked: set[str]) -> list[Row]:
             self.asked = asked
+            time.sleep(0.0005)  # as a memory that reads a file here would let the others go on
             scores = [len(self.asked & found) for found in self.words]
             return [self.rows[n] for n in sorted(range(len(scores)), key=lambda n: (-scores[n], n)) if scores[n]]
 
