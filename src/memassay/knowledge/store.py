@@ -12,9 +12,7 @@ Reading never writes into the folder of the pages. Editing writes whole files or
 
 from __future__ import annotations
 
-import fcntl
 import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memassay.core.digest import digest_text
-from memassay.core.errors import EnvironmentProblem, UsageError
-from memassay.core.tokens import tokenizer
+from memassay.core.errors import UsageError
 from memassay.knowledge import census, edits, outlines, packing, query, views
 from memassay.knowledge.entries import Settings
 from memassay.knowledge.fields import Item
@@ -39,6 +36,7 @@ from memassay.knowledge.index import Incoming, Index
 from memassay.knowledge.library import page_of
 from memassay.knowledge.links import meant
 from memassay.knowledge.listing import Listing
+from memassay.knowledge.opening import DAMAGE, held_for_editing, opened_index
 from memassay.knowledge.packing import Candidate, Overflow, Packing
 from memassay.knowledge.pages import Page
 from memassay.knowledge.query import Outcome
@@ -53,9 +51,6 @@ _RACE_NS = 2_000_000_000
 
 _DEFAULTS = Settings()
 _NO_BUDGET = 1 << 40
-
-# What reading a damaged index can end with: SQLite's own words, or arrays that do not fit together.
-_DAMAGE = (sqlite3.DatabaseError, LookupError, ValueError, TypeError, OverflowError)
 
 Grain = Literal["passage", "section", "page"]
 # From a question to passages, best first, and a score for every passage of the snapshot.
@@ -101,11 +96,11 @@ class KnowledgeStore:
         """
         folder = Folder(root)
         place, given = (root / PLACE, False) if index is None else (index, True)
-        held = _held(root) if writable else None
+        held = held_for_editing(root) if writable else None
         try:
             try:
                 return cls._filled(folder, place, settings, writable, given, refresh, held)
-            except _DAMAGE:
+            except DAMAGE:
                 # An index can always be made again from the pages; one that cannot be written is left as it is.
                 if writable:
                     Index.destroy(place)
@@ -129,7 +124,7 @@ class KnowledgeStore:
         refresh: bool,
         held: int | None,
     ) -> KnowledgeStore:
-        opened, fresh = _opened(place, settings, writable, given)
+        opened, fresh = opened_index(place, settings, writable, given)
         try:
             store = cls(folder, opened, writable=writable)
             if refresh or fresh:
@@ -275,7 +270,7 @@ class KnowledgeStore:
         passages, scores = self.finder(snapshot, text, most) if rank is None else rank(snapshot, text)
         shown = passages if limit is None else passages[:limit]
         if bounded and max_tokens is not None:
-            shown = _near_enough(snapshot, shown, max_tokens)
+            shown = packing.near_enough(snapshot, shown, max_tokens)
         candidates = (_candidate(snapshot, int(passage), grain) for passage in shown)
         budget = _NO_BUDGET if max_tokens is None else max_tokens
         return packing.pack(
@@ -416,48 +411,11 @@ class KnowledgeStore:
         return list(changes)
 
 
-def _held(root: Path) -> int:
-    """The right to edit the pages of a folder, wherever its index is kept; given back when it is closed.
-
-    Raises:
-        EnvironmentProblem: another store has it.
-    """
-    folder = os.open(root, os.O_RDONLY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(folder)
-        raise EnvironmentProblem(
-            f"Another process has {root} open for writing; end it first, or open the store read-only."
-        ) from error
-    return folder
-
-
-def _opened(place: Path, settings: Settings, writable: bool, given: bool) -> tuple[Index, bool]:
-    """The index to use, and whether it has to be filled."""
-    if writable:
-        return Index.write(place, settings), False
-    if given:
-        try:
-            return Index.write(place, settings), False
-        except EnvironmentProblem:  # somebody else keeps it up to date, or it cannot be written: then it is read
-            pass
-    index = Index.read(place, settings)
-    return (Index.private(settings), True) if index is None else (index, False)
-
-
 def _possible(key: str) -> bool:
     try:
         return checked(key) == key
     except UsageError:
         return False
-
-
-def _near_enough(snapshot: Snapshot, passages: Sequence[int], budget: int) -> Sequence[int]:
-    """The passages up to twice the budget: nothing behind them can be shown, and 4,000 would cost 3 ms to look at."""
-    marks = np.cumsum(snapshot.marks[np.asarray(passages, dtype=np.int64)], dtype=np.int64)
-    most = 2 * max(budget, 1) * tokenizer(snapshot.tokens).marks_per_token
-    return passages[: int(np.searchsorted(marks, most)) + 1]
 
 
 def _candidate(snapshot: Snapshot, passage: int, grain: Grain) -> Candidate:
