@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= demo
 
-.PHONY: venv dev demo test check check-slow lint types contract lock clean
+.PHONY: venv dev demo test check check-slow lint types contract peers lock clean
 
 venv: $(VENV)/.ready
 dev: $(VENV)/.ready-dev
@@ -43,6 +43,10 @@ contract: dev
 	$(BIN)/lint-imports
 
 check: lint types contract test
+
+# Programs of others that some memories and agents drive, into $MEMASSAY_PEERS (~/.cache/memassay/peers), once.
+peers:
+	@PYTHONPATH=src $(PYTHON) peers/install.py
 
 # Needs `uv`; run it after a change of dependencies and commit what it writes.
 lock:

@@ -89,7 +89,7 @@ def main() -> None:
 
     def ours(folder: Path) -> None:
         index = Index.write(folder, Settings())
-        index.update(list(pages), lambda key: Incoming(pages[key]))  # more than 500 pages: it ends with a base
+        index.update(list(pages), lambda key: Incoming(pages[key]))  # so many pages that it ends with a base
         index.close()
 
     def parsing(folder: Path) -> None:

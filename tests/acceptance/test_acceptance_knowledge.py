@@ -502,12 +502,12 @@ def test_hostile_pages_through_the_command(cli: Cli, workplace: Path) -> None:
     calls = [
         ["search", "mark1z mark30z"], ["search", "mark5z", "--json"], ["find", "w5"], ["find", "--json"],
         ["tree", "--depth", "0"],
-        ["stats"], ["stats", "--json"], ["retrieve", "cycle1", "--includes", "0", "--references", "0",
-         "--referenced-by", "0"],
+        ["stats"], ["stats", "--json"], ["retrieve", "cycle1", "--expand-includes", "0", "--expand-references", "0",
+         "--expand-referenced-by", "0"],
         ["squash", "cycle1", "--depth", "0"], ["squash", "self", "--depth", "0"], ["squash", "nul"],
         ["query", "find", "{project: [key, title, n, f, d, nan]}", "--json"], ["query", "count", "{}"],
         ["retrieve", "percent", "parents", "schemes", "laughs", "hugeint", "latin", "controls",
-         "--references", "1", "--json"],
+         "--expand-references", "1", "--json"],
     ]  # fmt: skip
     for call in calls:
         ran = cli("store", *call, "--dir", "notes", "--index", "kept")

@@ -37,6 +37,7 @@ def run_store(workplace: Path) -> Path:
         (["--store", "nowhere"], "nowhere is not a folder"),
         (["--store", "notes", "--tools", "serch"], "Unknown tool 'serch'. Did you mean 'search'"),
         (["--store", "notes", "--tools", "find,create"], "say --write to offer it"),
+        (["--store", "notes", "--embedder", "minilmm"], "Unknown embedder 'minilmm'. Did you mean 'minilm'?"),
         (["--store", "store", "--write"], "is the store of a run, which must not change"),
         (["--store", "lexical"], "is a store of the memory 'lexical'"),
     ],
@@ -66,6 +67,13 @@ def test_the_store_of_a_run_is_served_and_not_touched(cli_process: Cli, run_stor
     ran = cli_process("memory", "serve", "--store", run_store)  # standard input is empty, so it ends at once
     assert (ran.code, ran.out, ran.err) == (0, "", "")
     assert digest_folder(run_store) == before
+
+
+def test_an_embedder_is_loaded_when_it_is_needed(cli_process: Cli, notes: Path) -> None:
+    pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    ran = cli_process("memory", "serve", "--store", notes, "--embedder", "hash")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert [path.name for path in notes.iterdir()] == ["tea.md"]
 
 
 def test_standard_input_has_to_be_there(cli_process: Cli, notes: Path) -> None:

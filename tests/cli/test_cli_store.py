@@ -8,38 +8,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from store_notes import PAGES, contents
 
 from kit import Cli
 from memassay.knowledge.store import KnowledgeStore
 from memassay.memories.folder import seal
 
-PAGES = {
-    "index": "# Our notes\n\n[The boiler](house/boiler.md)\n\n[Ada](people/ada.md)\n",
-    "house/boiler": (
-        "---\nstatus: open   # until spring\nyear: 2014\n---\n# The boiler\n\nIt stands in the cellar. "
-        "[Ada](../people/ada.md) has the key.\n\n## Faults\n\n- F28 means no gas\n- F75 means a broken sensor\n"
-    ),
-    "people/ada": "# Ada\n\nShe looks after the [[boiler]].\n",
-}
-READING = ["search", "find", "retrieve", "tree", "squash", "stats", "query"]
+READING = ["search", "find", "retrieve", "tree", "squash", "stats", "count", "query"]
 COMMANDS = [*READING, "create", "update", "delete", "rename", "index"]
-
-
-@pytest.fixture
-def notes(workplace: Path) -> Path:
-    for key, text in PAGES.items():
-        path = workplace / "notes" / f"{key}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return workplace / "notes"
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -54,6 +34,51 @@ def test_search(cli: Cli, notes: Path) -> None:
     [passage, *_] = cli("store", "search", "F28", "-d", notes, "--json").json
     start, end = passage["span"]
     assert PAGES["house/boiler"][start:end] == passage["text"]
+
+
+def test_search_by_the_section(cli: Cli, notes: Path) -> None:
+    parts = "\n\n".join("It says little about it. " * 20 for _ in range(5))
+    (notes / "violin.md").write_text(f"# Violin\n\n{parts}\n\nThe bow.\n\n## Care\n\n{parts}\n")
+    shown = [
+        cli("store", "search", "bow", "--grain", grain, "-l", "1", "--max-tokens", "0", "-d", notes).out
+        for grain in ("passage", "section", "page")
+    ]
+    assert shown[0] == cli("store", "search", "bow", "-l", "1", "--max-tokens", "0", "-d", notes).out
+    assert len(shown[0]) < len(shown[1]) < len(shown[2]) and all("The bow." in one for one in shown)
+    assert "## Care" in shown[2] and "## Care" not in shown[1]
+    assert cli("store", "search", "bow", "--grain", "chapter", "-d", notes).code == 2
+
+
+def test_an_embedder_helps_and_its_vectors_are_kept(cli: Cli, notes: Path, workplace: Path) -> None:
+    before = contents(notes)
+    words = ["store", "search", "F28", "--embedder", "hash", "-d", notes, "--json"]
+    alone = cli(*words)
+    assert alone.json[0]["key"] == "house/boiler"
+    assert alone.err.startswith("3 passages had to be embedded for this question alone; keep the vectors with --index")
+    assert contents(notes) == before
+    for _ in range(2):
+        ran = cli(*words, "--index", workplace / "aside")
+        assert (ran.json, ran.err) == (alone.json, "")
+    assert contents(notes) == before and (workplace / "aside" / "vectors.sqlite").is_file()
+    first, again = (cli("store", "index", "--embedder", "hash", "-d", notes, "--json").json for _ in range(2))
+    assert first == {"pages": 3, "passages": 3, "embedded": 3} and again == {"pages": 3, "passages": 3, "embedded": 0}
+    kept = contents(notes)
+    ran = cli(*words)
+    assert (ran.json, ran.err) == (alone.json, "") and contents(notes) == kept
+
+
+@pytest.mark.parametrize("command", [["search", "F28"], ["index"]])
+def test_an_embedder_that_is_not_there(
+    cli: Cli, notes: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    before = contents(notes)
+    ran = cli("store", *command, "--embedder", "minilmm", "-d", notes)
+    assert ran.code == 2 and "Unknown embedder 'minilmm'. Did you mean 'minilm'?" in ran.complaint
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    ran = cli("store", *command, "--embedder", "minilm", "-d", notes)
+    assert ran.code == 3
+    assert ran.complaint == "memassay: onnxruntime is not installed; run: pip install 'memassay[hybrid]'."
+    assert contents(notes) == before
 
 
 def test_nothing_found_is_said(cli: Cli, notes: Path) -> None:
@@ -137,9 +162,11 @@ def test_the_selector_means_direct_pages_unless_a_depth_is_given(cli: Cli, notes
 def test_retrieve_gives_pages_as_written(cli: Cli, notes: Path) -> None:
     ran = cli("store", "retrieve", "people/ada", "-d", notes)
     assert ran.out == f"<!-- people/ada\nreferred to by: house/boiler\nincluded by: index\n-->\n{PAGES['people/ada']}"
-    keys = [page["key"] for page in cli("store", "retrieve", "index", "-d", notes, "--includes", "1", "--json").json]
+    keys = [
+        page["key"] for page in cli("store", "retrieve", "index", "-d", notes, "--expand-includes", "1", "--json").json
+    ]
     assert keys == ["index", "house/boiler", "people/ada"]
-    words = ["--search", "gas", "--limit", "1", "--included-by", "1", "--exclude", "house/boiler"]
+    words = ["--search", "gas", "--limit", "1", "--expand-included-by", "1", "--exclude", "house/boiler"]
     assert [page["key"] for page in cli("store", "retrieve", "-d", notes, *words, "--json").json] == ["index"]
 
 
@@ -172,8 +199,12 @@ def test_reading_writes_nothing(cli: Cli, notes: Path) -> None:
         ["tree"],
         ["squash", "index"],
         ["stats", "--similar"],
+        ["count", "--roots"],
         ["query", "count", ""],
         ["query", "update", change, "--dry-run"],
+        ["update", "people/ada", "--content", "x", "--dry-run"],
+        ["update", "--filter", "{}", "--set", "seen=true", "--dry-run"],
+        ["search", "boiler", "--embedder", "hash"],
         ["delete", "people/ada", "--dry-run"],
         ["rename", "people/ada", "people/countess", "--dry-run"],
     ):
@@ -287,6 +318,7 @@ def test_input_that_is_no_text_is_refused(cli: Cli, notes: Path, monkeypatch: py
 def test_every_command_has_help(cli: Cli, command: str) -> None:
     ran = cli("store", command, "--help")
     assert ran.code == 0 and "--dir" in ran.out and "--json" in ran.out
+    assert f"memassay store {command}" in ran.out.partition("Usage")[2].partition("\n")[2], "an example"
 
 
 def test_the_help_shows_how(cli: Cli) -> None:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memassay.core.errors import UnknownName
-from memassay.core.tokens import DEFAULT_TOKENS, NAMES, count, tokenizer
+from memassay.core.tokens import DEFAULT_TOKENS, NAMES, BytePairs, count, seam, tokenizer
 
 ALPHABET = st.one_of(
     st.sampled_from(list(" \n\t\r[]0123456789'/.,!?abcABCsStd-_")),
@@ -89,3 +92,50 @@ def test_lone_surrogates_are_counted_not_refused(name: str) -> None:
 
 def test_same_name_gives_the_same_object() -> None:
     assert tokenizer("chars4") is tokenizer("chars4")
+
+
+@functools.cache
+def documented(name: str) -> Any:
+    import bpe_openai
+
+    return bpe_openai.get_encoding(name)
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+@given(text=TEXT)
+def test_counting_is_the_length_of_the_list_that_the_package_documents(name: str, text: str) -> None:
+    assert tokenizer(name).marks(text) == len(documented(name).encode_ordinary(text))
+
+
+def test_without_the_compiled_count_the_list_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    import bpe_openai
+
+    class Documented:
+        """What the package promises and no more."""
+
+        encode_ordinary = documented("o200k_base").encode_ordinary
+
+    monkeypatch.setattr(bpe_openai, "get_encoding", lambda name: Documented())
+    text = "The keeper wrote <|endoftext|> é東 \ud800. " * 3000
+    assert BytePairs("o200k_base").marks(text) == tokenizer("o200k_base").marks(text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(text=TEXT, before=TEXT, after=TEXT, start=st.integers(0, 20))
+def test_marks_add_up_at_a_seam(name: str, text: str, before: str, after: str, start: int) -> None:
+    at = seam(text, start, len(text))
+    if at < 0:
+        return
+    assert start < at < len(text)
+    front, back = before + text[start:at], text[at:] + after
+    marks = tokenizer(name).marks
+    assert marks(front + back) == marks(front) + marks(back)
+
+
+def test_seams_are_inside_and_the_first_is_found() -> None:
+    assert seam("one two three", 0, 13) == 3
+    assert seam("one two three", 3, 13) == 7
+    assert seam("one\ntwo", 0, 7) == 4
+    assert seam("one\ntwo", 4, 7) == -1
+    assert seam("one two", 0, 4) == -1
+    assert seam("one 2 (3)", 0, 9) == -1

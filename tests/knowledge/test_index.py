@@ -127,7 +127,7 @@ def test_scores_of_pages_names_and_terms() -> None:
     assert snapshot.page_scores(scores, "max").tolist()[2] == scores[c].max()
     assert snapshot.page_scores(scores, "sum").tolist()[2] == pytest.approx(scores[c].sum())
     assert snapshot.named("kiss").tolist() == [0, 1] and snapshot.named("kiss film").tolist() == [0]
-    assert not snapshot.has_name("green tree") and snapshot.has_name("long")
+    assert not len(snapshot.named("green tree")) and len(snapshot.named("long"))
     ids, counts = snapshot.terms_of(0)
     held = dict(zip(ids.tolist(), counts.tolist(), strict=True))
     red, kiss, nothing = snapshot.term_ids(["red", "kiss", "nothing"]).tolist()

@@ -169,3 +169,50 @@ def test_after_a_delete_no_link_means_the_page_and_no_word_is_lost(texts: dict[s
         else:
             assert set(re.findall(r"[a-z]{5,}", text)) <= set(re.findall(r"[a-z]{5,}", texts[key]))
             assert len(text) < len(texts[key])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "then"),
+    [
+        ("a/b/p", "p", "[x](../../../out.md#s) [[../../../v]]", "[x](../out.md#s) [[../v]]"),
+        ("p", "a/b/p", "[x](<../o ut.md>)", "[x](<../../../o%20ut.md>)"),
+        ("p", "a/b/p", "[y][d]\n\n[d]: ./../z/../w", "[y][d]\n\n[d]: ../../../w"),
+        ("a/p", "b/q", "[x](../../out.md) [[/v]]", "[x](../../out.md) [[/v]]"),
+        ("a/p", "p", "[[../gone]] [[./gone]] [[gone]]", "[[./gone]] [[./a/gone]] [[gone]]"),
+    ],
+)  # fmt: skip
+def test_a_page_that_moves_names_the_same_places_outside_and_pages_to_be(
+    old: str, new: str, before: str, then: str
+) -> None:
+    library = Shelf({old: before})
+    assert after(library, renamed(library, old, new)) == {new: then}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[g](g.md)\n\n---\ntitle: x\n---\nbody\n",
+        "[---](g.md)\ntitle: x\n\n---\nbody\n",
+        "[](g.md)---\n---\nbody\n",
+    ],
+)
+def test_a_delete_makes_no_front_matter_of_text(text: str) -> None:
+    library = Shelf({"g": "# G\n", "p": text})
+    left = after(library, deleted(library, ["g"]))["p"]
+    assert Shelf({"p": left}).page("p").front == {}  # type: ignore[union-attr]
+    assert left.startswith("\n---\n") and left.endswith("body\n")
+
+
+def test_a_delete_leaves_front_matter_as_it_is() -> None:
+    library = Shelf({"g": "# G\n", "p": "---\na: 1\n---\n[g](g.md)\n", "q": "---\na: [\n---\n[g](g.md)\n"})
+    left = after(library, deleted(library, ["g"]))
+    assert left == {"p": "---\na: 1\n---\n", "q": "---\na: [\n---\n"}
+
+
+def test_words_with_a_mark_of_exclamation_make_no_image_of_the_next_link() -> None:
+    library = Shelf(
+        {"!": "x", "!g": "x", "g!": "x", "p": "[[!]][[q]] [[!g]][q](q.md) [[g!]][q](q.md) [[g!]] [[q]]", "q": ""}
+    )
+    left = after(library, deleted(library, ["!", "!g", "g!"]))
+    assert left["p"] == "\\![[q]] !g[q](q.md) g\\![q](q.md) g! [[q]]"
+    assert Shelf(left).graph.into("q") == ["p"] and len(Shelf(left).page("p").links) == 4  # type: ignore[union-attr]

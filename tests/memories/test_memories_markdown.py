@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from memories_corpora import ask, build_and_open, conversation, corpus_of
+from memories_corpora import ask, build_and_open, conversation, corpus_of, ref
 
-from memassay.core.errors import CannotMeasure, EnvironmentProblem
+from memassay.core.errors import CannotMeasure, EnvironmentProblem, UsageError
 from memassay.core.types import Document
 from memassay.memories.markdown import Markdown
 
@@ -57,6 +57,28 @@ def test_small_pages_are_shown_whole_and_long_ones_by_the_passage(tmp_path: Path
     assert max(len(p.text) for p in whole) > 4000
 
 
+def test_a_long_page_can_be_shown_by_the_section(tmp_path: Path) -> None:
+    part = "\n\n".join("The same words again and again. " * 12 for _ in range(6))
+    text = f"## Music\n\n{part}\n\nA violin.\n\n### Bows\n\n{part}\n\n## Cooking\n\n{part}"
+    corpus = corpus_of(page("long", text), page("short", "Two violins."))
+    store = tmp_path / "a"
+    by_passage = build_and_open(Markdown(), corpus, store).retrieve(ask("violin"))
+    assert by_passage == Markdown(grain="passage").open(ref(store)).retrieve(ask("violin"))
+    by_section = Markdown(grain="section").open(ref(store)).retrieve(ask("violin"))
+    by_page = Markdown(grain="page").open(ref(store)).retrieve(ask("violin"))
+    lengths = []
+    for found in (by_passage, by_section, by_page):
+        assert [p.text for p in found if p.doc_ids == ("short",)] == ["# Short\n\nTwo violins."]
+        [shown] = [p.text for p in found if "A violin." in p.text]
+        lengths.append(len(shown))
+        assert len({p.native_id for p in found}) == len(found)
+    assert lengths[0] < 1100 < lengths[1] < lengths[2]
+    [section] = [p.text for p in by_section if "A violin." in p.text]
+    assert section.endswith("A violin.") and "Bows" not in section and "## Music" in section
+    with pytest.raises(UsageError, match="grain"):
+        Markdown(grain="chapter")  # type: ignore[arg-type]
+
+
 def test_where_a_passage_is_from(tmp_path: Path) -> None:
     (passage, *_) = build_and_open(Markdown(), conversation(), tmp_path).retrieve(ask("tok3x7"))
     assert passage.doc_ids == ("c/session_4",)
@@ -84,8 +106,6 @@ def test_an_embedder_helps_to_choose_seeds(tmp_path: Path) -> None:
 
 def test_a_store_with_other_vectors_is_refused(tmp_path: Path) -> None:
     build_and_open(Markdown(embedder="hash"), PAGES, tmp_path)
-    from memories_corpora import ref
-
     with pytest.raises(EnvironmentProblem, match="other settings"):
         Markdown().open(ref(tmp_path))
 

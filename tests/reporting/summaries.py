@@ -215,3 +215,160 @@ def pool(arms: int = 4) -> dict[str, Any]:
             "pool": {"pages": 2846, "links": 1457},
         },
     }
+
+
+NO_DOSSIER = "this arm gives its agent tools or files and no dossier, so what it found cannot be graded"
+OF_ANSWERS = ("j", "j_lenient", "f1", "exact_match", "bleu1", "locomo_f1")
+ARMS = {
+    "lexical/dossier": (["dossier"], 0.62),
+    "markdown/tools": (["tools"], 0.71),
+    "files/folder": (["folder"], 0.55),
+}
+
+
+def of_answers(strength: float, n: int = 1536) -> dict[str, Any]:
+    shares = {"j": 0.0, "j_lenient": 0.12, "f1": -0.1, "exact_match": -0.4, "bleu1": -0.15, "locomo_f1": -0.12}
+    return {name: est(max(0.0, strength + shift), 0.04, n) for name, shift in shares.items()}
+
+
+def audit(accept: float, reject: float) -> dict[str, Any]:
+    """What an audit of a judge leaves in the summary."""
+    kinds = {}
+    for kind in ("right", "paraphrased", "vague", "specific", "too-long", "abstaining"):
+        right = kind in ("right", "paraphrased")
+        value = reject if right else accept
+        kinds[kind] = {
+            "n": 100,
+            "failed": 1 if kind == "vague" else 0,
+            "accepted": 96,
+            "error": "false reject" if right else "false accept",
+            "rate": est(value, 0.03, 100),
+            "wilson": {"low": max(0.0, value - 0.02), "high": value + 0.03},
+        }
+    return {
+        "schema_version": 1,
+        "kinds": kinds,
+        "false_accept": est(accept, 0.02, 400),
+        "false_reject": est(reject, 0.02, 200),
+        "errors": [],
+    }
+
+
+def judge(metric: str, use: str, *, model: str = "real", found: dict[str, Any] | None = None) -> dict[str, Any]:
+    tokens = {"input": 2_310_400, "output": 184_320, "cache_read": 0, "cache_write": 0}
+    return {
+        "id": f"{use}-large",
+        "metric": metric,
+        "use": use,
+        "name": "scripted/judge.json" if model == "scripted" else "some-large-model",
+        "model": model,
+        "usage": {
+            "n": 13_824,
+            "failed": 2 if use == "binary" else 0,
+            "tokens": tokens,
+            "cost_usd": None if model == "scripted" else 3.2412,
+        },
+        "audit": found,
+    }
+
+
+def spent(strength: float) -> dict[str, Any]:
+    """``usage.answers`` of an arm."""
+    return {
+        "n": 4608,
+        "tokens": {"input": 18_892_800, "output": 221_184, "cache_read": 4_147_200, "cache_write": 460_800},
+        "tokens_per_answer": {"input": 4100.0, "output": 48.0, "cache_read": 900.0, "cache_write": 100.0},
+        "cost_usd": 61.2,
+        "reported_usd": 61.5,
+        "cost_difference_usd": -0.3,
+        "attempts_usd": 62.75,
+        "turns": {"mean": 3.2, "p50": 3.0, "p95": 7.0},
+        "tool_calls": {"mean": 2.2, "p50": 2.0, "p95": 6.0},
+        "seconds": {"mean": 5.0, "p50": 4.2, "p95": 11.9},
+        "statuses": {"limit-turns": 12, "memory-timeout": 3, "ok": 4590, "refused": 3},
+        "stores_changed": 0,
+    }
+
+
+def answered(judge_model: str = "real", *, audited: bool = True, agent_model: str = "real") -> dict[str, Any]:
+    """A summary of three arms that an agent answered: a dossier, tools, files; two judges, three repetitions."""
+    made = summary(3)
+    made["arms"] = dict(zip(ARMS, made["arms"].values(), strict=True))
+    for (name, (access, strength)), arm_ in zip(ARMS.items(), made["arms"].values(), strict=True):
+        blocks = [
+            (arm_["metrics"], 1536),
+            *((s["metrics"], s["n"]) for s in arm_["splits"].values()),
+            (arm_["secondary"]["answered_only"]["metrics"], 1521),
+            *((k["metrics"], k["n"]) for k in arm_["secondary"]["keys"].values()),
+            *((s["metrics"], s["n"]) for s in arm_["secondary"]["sensitivity"].values()),
+            *((c, c["n"]) for c in arm_["categories"].values()),
+        ]
+        for block, n in blocks:
+            if "dossier" not in access:
+                block |= {m: est(None, reason=NO_DOSSIER) for m in block if "@" in m}
+            block |= of_answers(strength + (0.01 if n == 1521 else 0.0), n)
+        if "dossier" not in access:
+            arm_["cited"] = {m: est(None, reason=NO_DOSSIER) for m in arm_["cited"]}
+        arm_["secondary"]["answered_only"]["n"] = 1521
+        arm_ |= {"access": access, "model": agent_model, "memory": name.split("/")[0]}
+        arm_["failures"] = {"memory": 15, "provider": 0, "harness": 0}
+        arm_["repetitions"] = {
+            metric: {
+                "means": [strength - 0.004, strength, strength + 0.004],
+                "mean": strength,
+                "sd": 0.004,
+                "within_task_sd": 0.07,
+                "tasks": 1536,
+                "reason": None,
+            }
+            for metric in OF_ANSWERS
+        }
+        arm_["usage"]["answers"] = spent(strength)
+    names = list(ARMS)
+    strengths = [strength for _, strength in ARMS.values()]
+    made["comparisons"] = [
+        {
+            "a": a,
+            "b": b,
+            "metric": metric,
+            "split": split,
+            "diff": diff(strengths[i] - strengths[j], 0.04),
+            "mean_over_clusters": strengths[i] - strengths[j] + 0.003,
+            "p": 0.0078,
+            "test": "sign-flip",
+            "p_adjusted": 0.0156,
+            "verdict": "better" if (a, b, metric, split) == (names[0], names[2], "j", "test") else "exploratory",
+            "reason": "sign-flip p = 0.0078 and the interval excludes 0",
+            "equal_budget": True,
+            "wins": 300,
+            "losses": 200,
+            "ties": 1036,
+        }
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
+        if i < j
+        for metric in OF_ANSWERS
+        for split in ("all", "test")
+    ]
+    wordings = {"binary": "j", "lenient": "j_lenient"}
+    found = {"binary": audit(0.031, 0.052), "lenient": audit(0.37, 0.01)} if audited else {}
+    titles = {m: f"share judged right ({use}, some-large-model)" for use, m in wordings.items()}
+    return made | {
+        "stage": "answer",
+        "model": agent_model,
+        "agent": {"name": "api", "options": {"model": "some-model"}, "model": agent_model, "provider": "anthropic"},
+        "judges": [judge(m, use, model=judge_model, found=found.get(use)) for use, m in wordings.items()],
+        "repetitions": 3,
+        "stopped": "",
+        "answer_metrics": list(OF_ANSWERS),
+        "headline_metric": "j",
+        "primary": {"metric": "j", "split": "test", "a": names[0], "b": names[2]},
+        "words": {"tasks": "questions", "clusters": "conversations"},
+        "titles": {
+            **titles,
+            "f1": "words of the answer and of the gold answer, as sets (F1)",
+            "exact_match": "share of answers equal to the gold answer but for case",
+            "bleu1": "words of the answer that the gold answer has (BLEU-1)",
+            "locomo_f1": "the data set's own score of the category",
+        },
+    }

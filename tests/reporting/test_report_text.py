@@ -9,7 +9,8 @@ from rich.cells import cell_len
 
 from memassay.core.types import Estimate
 from memassay.reporting import figures
-from memassay.reporting.reading import estimate, metric
+from memassay.reporting.metric import metric
+from memassay.reporting.values import estimate
 from memassay.reporting.svg import spread, ticks
 from memassay.reporting.text import clean, fit_encoding, middle, one_line, shorten
 

@@ -17,7 +17,7 @@ from kit import child_environment
 from memassay.core.errors import EnvironmentProblem
 from memassay.retrieval import vectors as subject
 from memassay.retrieval.embedders import HashedWords, Vectors
-from memassay.retrieval.vectors import FILE, VectorCache, embed_all, key_of
+from memassay.retrieval.vectors import FILE, SealedCache, VectorCache, embed_all, key_of
 
 
 class Counted(HashedWords):
@@ -66,6 +66,36 @@ def test_models_do_not_share_vectors(tmp_path: Path) -> None:
 def test_reading_makes_nothing(tmp_path: Path) -> None:
     assert VectorCache(tmp_path / "none").get(HashedWords(), [key_of("x")]) == {}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sealed_cache_gives_and_never_writes(tmp_path: Path) -> None:
+    expected = embed_all(HashedWords(), TEXTS[:30], cache=VectorCache(tmp_path))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    model = Counted()
+    found = embed_all(model, TEXTS, cache=SealedCache(tmp_path))
+    assert sorted(text for call in model.asked for text in call) == sorted(TEXTS[30:])
+    assert found[:30].tobytes() == expected.tobytes()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert VectorCache(tmp_path).keeps and not SealedCache(tmp_path).keeps
+
+
+def test_a_sealed_cache_is_read_beside_a_writer(tmp_path: Path) -> None:
+    embed_all(HashedWords(), TEXTS[:10], cache=VectorCache(tmp_path))
+    writer = sqlite3.connect(tmp_path / FILE)
+    writer.execute("DELETE FROM vectors WHERE text = ?", (key_of(TEXTS[0]),))
+    writer.commit()  # in the log, which the open connection keeps beside the file
+    model = Counted()
+    embed_all(model, TEXTS[:10], cache=SealedCache(tmp_path))
+    assert model.asked == [[TEXTS[0]]]
+    writer.close()
+
+
+@pytest.mark.parametrize("content", [b"this is no data base at all, but it is long enough" * 40, b""])
+def test_what_a_sealed_cache_cannot_read_is_not_there(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    found = embed_all(HashedWords(), TEXTS, cache=SealedCache(tmp_path))
+    assert found.tobytes() == HashedWords().embed(TEXTS).tobytes()
+    assert [path.name for path in tmp_path.iterdir()] == [FILE] and (tmp_path / FILE).read_bytes() == content
 
 
 def test_more_texts_than_a_statement_takes(tmp_path: Path) -> None:

@@ -43,6 +43,12 @@ def test_every_character_beside_letters_and_apostrophes() -> None:
         assert words(text) == plain_words(text), hex(code)
 
 
+def test_every_letter_under_every_mark() -> None:
+    for mark in (chr(code) for code in range(0x10000) if unicodedata.combining(chr(code))):
+        text = " ".join(f"{letter}{mark}" for letter in map(chr, range(0x21, 0x7F)))
+        assert words(text) == plain_words(text), hex(ord(mark))
+
+
 @given(ASCII | MIXED)
 def test_terms_are_stemmed_words_without_stop_words(text: str) -> None:
     kept = [word for word in plain_words(text) if word not in QUESTIONS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -103,6 +104,11 @@ class UnsayableSetting(Sound):
 class LosesEverySeventh(Sound):
     def kept(self, corpus: Corpus) -> list[Document]:
         return [document for number, document in enumerate(corpus.documents) if number % 7 != 6]
+
+
+class ReadsTwoHundred(Sound):
+    def kept(self, corpus: Corpus) -> list[Document]:
+        return list(corpus.documents[:200])
 
 
 # -- sources -------------------------------------------------------------------------------------------------------
@@ -282,6 +288,49 @@ class KeepsInMemory(Sound):
         return self.kept_rows[ref.location]
 
 
+class KeepsElsewhere(Sound):
+    """Writes and reads its rows in a folder that is not the store's."""
+
+    def elsewhere(self, place: str) -> Path:
+        raise NotImplementedError
+
+    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Any:
+        super().build(corpus, place, context)
+        kept, rows = self.elsewhere(str(place)), place / "rows.json"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(rows.read_text("utf-8"), encoding="utf-8")
+        rows.unlink()
+
+    def loaded(self, ref: StoreRef) -> list[Row]:
+        return json.loads(self.elsewhere(ref.location).read_text("utf-8"))  # type: ignore[no-any-return]
+
+
+def stamp(place: str) -> str:
+    return f"planted-{hashlib.sha256(place.encode()).hexdigest()[:16]}.json"
+
+
+class KeepsInCache(KeepsElsewhere):
+    def elsewhere(self, place: str) -> Path:
+        return Path.home() / ".cache" / "planted" / stamp(place)
+
+
+class KeepsInTemporary(KeepsElsewhere):
+    def elsewhere(self, place: str) -> Path:
+        return Path(tempfile.gettempdir(), stamp(place))
+
+
+class ForgetsWithoutItsCache(KeepsInCache):
+    """What it cannot find any more it does without."""
+
+    def loaded(self, ref: StoreRef) -> list[Row]:
+        return super().loaded(ref) if self.elsewhere(ref.location).exists() else []
+
+
+class KeepsInVarTmp(KeepsElsewhere):
+    def elsewhere(self, place: str) -> Path:
+        return Path("/var/tmp", stamp(place))
+
+
 class LeavesItsLock(Sound):
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Any:
         lock = Path(tempfile.gettempdir()) / "memory.lock"
@@ -346,6 +395,7 @@ MUST_SHOW: dict[type[Sound], tuple[str, str]] = {
         "documents",
         "3 of 24 were not, all of them with units: 'note-06-gramophone', 'note-13-sextant'",
     ),
+    ReadsTwoHundred: ("many-documents", "15 of 30 that were asked for were not found: 'parcel-210', 'parcel-224'"),
     InventsUnits: ("sources", "unit_ids names 'n00:1-0', which is no unit of the corpus"),
     Paraphrases: ("sources", "a verbatim passage claims 'n00:1', whose words it lacks: 'lighthouse came"),
     IgnoresBudget: ("budget", r"characters came back for a budget of 250 tokens, \d\d times as much"),
@@ -356,6 +406,8 @@ MUST_SHOW: dict[type[Sound], tuple[str, str]] = {
     BaseNames: ("same-names", "'a/notes.md' was lost beside 'b/notes.md', 'a_notes.md', 'A/Notes.md'"),
     SharesItsQuestion: ("concurrent-reads", "asked by 8 threads together"),
     KeepsInMemory: ("reopening", "KeyError"),
+    KeepsInCache: ("self-contained", "FileNotFoundError.*, after the home folder and the temporary files were emptied"),
+    KeepsInTemporary: ("self-contained", "FileNotFoundError.*, after the home folder"),
     Recursive: ("big-document", "RecursionError"),
 }
 """The check that catches each, and what it says that it saw (a pattern)."""
@@ -365,6 +417,7 @@ MORE: dict[type[Sound], tuple[str, str]] = {
     UnsayableSetting: ("settings", "the value of 'weight' cannot be written as JSON"),
     IgnoresLimit: ("budget", r"\d+ passages came back with limit=1"),
     WritesAtHome: ("read-only", "memory.log' was written, outside the store"),
+    KeepsInVarTmp: ("read-only", "'/var/tmp/planted-.*' was written, outside the store"),
     ChangesCorpus: ("read-only", r"the corpus was changed by build\(\)"),
     CountsBytes: ("unicode", "a span counts characters of Document.text"),
     QuestionIsAPattern: ("hostile", r"the question '\?!' raised .*nothing to repeat"),
@@ -372,6 +425,7 @@ MORE: dict[type[Sound], tuple[str, str]] = {
     DiesOnNul: ("hostile", "its process was ended by SIGSEGV after it printed 'a string ends here'"),
     AsciiPath: ("odd-path", "UnicodeEncodeError"),
     LeavesItsLock: ("reopening", "FileExistsError"),
+    ForgetsWithoutItsCache: ("self-contained", r"gave \d+ passages, and 0 after the home folder"),
     LocksWhileOpen: ("reopening", "'lock' in the store changed when a reader was killed"),
     Quadratic: ("big-document", "no answer after 60 s"),
 }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from memassay.core.errors import UsageError
 
 _EDGES = {
     "references": "refers to",
@@ -44,10 +48,51 @@ def outline(items: Sequence[Mapping[str, Any]], level: int = 0) -> str:
     """A tree as an indented list."""
     lines = []
     for item in items:
-        lines.append("  " * level + f"- {_named(item)}")
+        about = [line for name, value in _shown(item) for line in _field(_EDGES.get(name, name), value)]
+        lines.append("  " * level + " · ".join(["- " + _named(item), *map(str.strip, about)]))
         if item["children"]:
             lines.append(outline(item["children"], level + 1))
     return "\n".join(lines)
+
+
+def keys(items: Sequence[Mapping[str, Any]], level: int = 0) -> str:
+    """The keys of pages, one per line; below a page of a tree those that it includes, behind tabs.
+
+    Raises:
+        UsageError: a page does not show its key.
+    """
+    lines = []
+    for item in items:
+        if "key" not in item:
+            raise UsageError("--format keys needs the key of every page; add key to project.")
+        lines.append("\t" * level + item["key"])
+        if item.get("children"):
+            lines.append(keys(item["children"], level + 1))
+    return "\n".join(lines)
+
+
+def as_yaml(value: Any) -> str:
+    """Any result as YAML, texts of several lines as blocks where YAML can."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        pass
+
+    def text(dumper: Dumper, value: str) -> yaml.Node:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, text)
+    written: str = yaml.dump(value, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=120)
+    return written.removesuffix("\n")
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of figures as CSV, under a line with their names."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue().removesuffix("\n")
 
 
 def facts(values: Mapping[str, Any]) -> str:
@@ -68,15 +113,20 @@ def changes(value: Mapping[str, Any], dry_run: bool = False) -> str:
 
 
 def _entry(item: Mapping[str, Any]) -> Iterator[str]:
-    yield f"- {_named(item)}" if "key" in item else "-"
-    for name, value in item.items():
-        if name not in ("key", "title") and value not in ([], None, ""):
-            yield from (f"  {line}" for line in _field(_EDGES.get(name, name), value))
+    yield f"- {_named(item)}".rstrip()
+    for name, value in _shown(item):
+        yield from (f"  {line}" for line in _field(_EDGES.get(name, name), value))
+
+
+def _shown(item: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What is shown of a page beside its name."""
+    apart = ("key", "title", "children")
+    return [(name, value) for name, value in item.items() if name not in apart and value not in ([], None, "")]
 
 
 def _named(item: Mapping[str, Any]) -> str:
-    title = item.get("title")
-    return item["key"] if title in (None, item["key"]) else f"{item['key']}: {title}"
+    key, title = item.get("key", ""), item.get("title")
+    return str(title or "") if not key else key if title in (None, key) else f"{key}: {title}"
 
 
 def _field(name: str, value: Any) -> list[str]:

@@ -22,6 +22,8 @@ Repeat the same command to go on where a run stopped. What could change a number
     memassay run locomo --memory turns=lexical,lexical --set turns.window=1 --out runs/two
 
     memassay run experiment.toml --out runs/frozen
+
+    memassay run locomo --memory markdown --agent api --model MODEL --judge MODEL --max-usd 5
 """
 
 Target = Annotated[str, typer.Argument(metavar="SUITE|EXPERIMENT.toml", help="A suite's name, or an experiment file.")]
@@ -55,14 +57,34 @@ PrimaryFlag = Annotated[
     typer.Option("--primary", help="The one comparison with a verdict: METRIC[@SPLIT]:A>B, as in test/all@4000:A>B."),
 ]
 NoControls = Annotated[bool, typer.Option("--no-controls", help="Leave the controls out (never publishable).")]
-Stage = Annotated[str, typer.Option("--stage", help="How far an arm goes; 'retrieval' needs no model.")]
+Stage = Annotated[
+    str | None, typer.Option("--stage", help="How far an arm goes: 'retrieval', or 'answer' where there is an agent.")
+]
+AgentFlag = Annotated[str | None, typer.Option("--agent", help="What answers; 'extractive' needs no key and no model.")]
+Model = Annotated[str | None, typer.Option("--model", help="The agent's model.")]
+Judges = Annotated[
+    list[str] | None, typer.Option("--judge", help="A model that judges: MODEL, or lenient:MODEL; may be repeated.")
+]
+MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Stop before the run costs more dollars.")]
+Repetitions = Annotated[int | None, typer.Option("--repetitions", min=1, help="Answers per question and arm.")]
+Preset = Annotated[str | None, typer.Option("--preset", help="A published line-up of arms, such as iwe-2026.")]
+StoreFolder = Annotated[
+    Path | None, typer.Option("--store", help="A folder of finished stores, for the arms that take one (curated).")
+]
 
 
 def experiment_from(
     target: Target,
-    stage: Stage = "retrieval",
+    stage: Stage = None,
     memory: Memory = None,
     arm: Arms = None,
+    preset: Preset = None,
+    store: StoreFolder = None,
+    agent: AgentFlag = None,
+    model: Model = None,
+    judge: Judges = None,
+    repetitions: Repetitions = None,
+    max_usd: MaxUsd = None,
     set_: Settings = None,
     data: Data = None,
     corrections: Corrections = None,
@@ -88,21 +110,43 @@ def experiment_from(
         UsageError: any of it does not fit, in one sentence.
     """
     from memassay.core.errors import UsageError
-    from memassay.running.experiment import apply_settings, experiment_of, memory_entries, read_experiment
+    from memassay.running.experiment import (
+        AGENT,
+        JUDGE,
+        apply_settings,
+        experiment_of,
+        judge_entry,
+        memory_entries,
+        read_experiment,
+    )
 
     tables: dict[str, Any] = read_experiment(Path(target)) if target.endswith(".toml") else {"suite": target}
-    if stage != "retrieval":
-        raise UsageError(f"Unknown stage {stage!r}. The stage 'retrieval' is what this version runs.")
+    if stage not in (None, "retrieval", "answer"):
+        raise UsageError(f"Unknown stage {stage!r}. Known: retrieval, answer.")
     entries: dict[str, dict[str, Any]] = {
         name: _table(f"memories.{name}", entry)
         for name, entry in _table("memories", tables.get("memories", {})).items()
     }
     named = [*([memory] if memory else []), *(arm or [])]
-    if named:
+    given: dict[str, dict[str, Any]] = {}
+    if preset is not None:
+        from memassay.running.presets import preset_entries
+
+        given |= preset_entries(preset, str(tables.get("suite")), named)
+    elif named:
         given = memory_entries(",".join(named))
+    if given:
         # A name from the file keeps its table; the flag chooses and orders.
         entries = {name: entries.get(name, entry) for name, entry in given.items()}
-    apply_settings(entries, set_ or [])
+    agent_options = _table("agent_options", tables.get("agent_options", {}))
+    if model is not None:
+        agent_options["model"] = model
+    judge_options: dict[str, Any] = {}
+    apply_settings(entries, set_ or [], {AGENT: agent_options, JUDGE: judge_options})
+    if store is not None:
+        from memassay.running.presets import give_store
+
+        give_store(entries, store)
     options = _table("options", tables.get("options", {}))
     for name, path in (("data", data), ("corrections", corrections), ("docs", docs), ("questions", questions)):
         if path is not None:
@@ -113,7 +157,7 @@ def experiment_from(
         options["force"] = True
     if sample:
         options["sample"] = True
-    tables |= {"memories": entries, "options": options}
+    tables |= {"memories": entries, "options": options, "agent_options": agent_options}
     flags: dict[str, Any] = {
         "tokens": tokens,
         "budgets": _numbers("--budgets", budgets),
@@ -123,6 +167,11 @@ def experiment_from(
         "limit": limit,
         "seed": seed,
         "builds": builds,
+        "stage": stage,
+        "agent": agent,
+        "judges": [{**judge_entry(text), "options": judge_options} for text in judge] if judge else None,
+        "repetitions": repetitions,
+        "max_usd": max_usd,
         "primary": _primary(primary),
         "controls": False if no_controls else None,
     }
@@ -222,6 +271,8 @@ def run(
 
     folder = out or Path("runs") / experiment.suite
     place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
+    if experiment.stage == "answer":
+        _show_estimate(experiment)
     with Bar() as bar:
         summary = run_experiment(experiment, place, bar)
     write_reports(folder, summary, sections_of(summary))
@@ -229,6 +280,7 @@ def run(
     if json_:
         print_json(summary)
         refuse_unmeasured(reasons)
+        refuse_stopped(summary)
         return
     print_summary(summary)
     refuse_unmeasured(reasons)
@@ -236,6 +288,35 @@ def run(
         times = "time" if summary["test_reads"] == 1 else "times"
         say(f"test read {summary['test_reads']} {times} beside this run")
     say(f"report: {folder / 'report.html'}")
+    refuse_stopped(summary)
+
+
+def _show_estimate(experiment: Experiment) -> None:
+    """Say what a run that asks an agent will do, before anything is spent."""
+    from memassay.cli.output import say
+    from memassay.running.estimate import costs_of, estimate_of
+    from memassay.running.plan import make_plan
+
+    plan = make_plan(experiment)
+    arms, judging = costs_of(plan)
+    free = judging == 0 and all(cost == 0 for cost in arms.values())
+    found = estimate_of(plan)
+    shown = ("answers", "judgements", "tokens sent", "cost in US dollars", "no price is known for", "reckoned from")
+    for name in ("answers", "judgements") if free else (*shown, "stops before"):
+        if found.get(name) is not None:
+            say(f"{name}: {found[name]}")
+
+
+def refuse_stopped(summary: Mapping[str, Any]) -> None:
+    """End the command where the run was stopped before its end; everything recorded so far is kept.
+
+    Raises:
+        EnvironmentProblem: it was, with the reason.
+    """
+    from memassay.core.errors import EnvironmentProblem
+
+    if summary.get("stopped"):
+        raise EnvironmentProblem(f"The run was stopped before its end: {summary['stopped']}.")
 
 
 def refuse_unmeasured(reasons: Mapping[str, str | None]) -> None:
@@ -264,7 +345,7 @@ def build(experiment: Experiment, out: Out = None, stores: Stores = None) -> Non
 
     folder = out or Path("runs") / experiment.suite
     with Bar() as bar:
-        made, intended, unavailable = advance(experiment, Place(out=folder, stores=stores), bar, answers=False)
+        made, intended, unavailable, _ = advance(experiment, Place(out=folder, stores=stores), bar, answers=False)
     reports = made.builds()
     typer.echo(f"{sum(1 for r in reports if r.store)} of {len(reports)} stores are there")
     for arm, reason in unavailable.items():
@@ -281,11 +362,12 @@ def answer(
     folder = out or Path("runs") / experiment.suite
     with Bar() as bar:
         place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
-        made, plan, unavailable = advance(experiment, place, bar)
+        made, plan, unavailable, stopped = advance(experiment, place, bar)
     refuse_unmeasured({arm.name: unavailable.get(arm.name) for arm in plan.contenders})
     done, _ = made.finished()
     planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
     typer.echo(f"{len(done)} of {planned} cells are recorded; next: memassay judge {folder}")
+    refuse_stopped({"stopped": stopped})
 
 
 def plan(

@@ -14,22 +14,34 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
 
-    @app.command(help="Judge a run again and sum it up, from its folder alone: no store, no data file.")
-    def judge(run: RunPath, json_: Json = False) -> None:
+    @app.command(help="Judge a run again and sum it up, from its folder alone: no store, no agent, no data file.")
+    def judge(
+        run: RunPath,
+        by: Annotated[
+            list[str] | None, typer.Option("--judge", help="A model that judges too: MODEL, or lenient:MODEL.")
+        ] = None,
+        max_usd: Annotated[
+            float | None, typer.Option("--max-usd", min=0, help="Stop before the run costs more dollars in all.")
+        ] = None,
+        json_: Json = False,
+    ) -> None:
         from memassay.cli.output import print_json, print_summary
         from memassay.cli.progress import Bar
+        from memassay.cli.run import refuse_stopped
         from memassay.reporting import write_reports
+        from memassay.running.experiment import JudgeEntry, judge_entry
         from memassay.running.pipeline import rejudge, sections_of
         from memassay.runs.folder import RunFolder
 
         folder = RunFolder.existing(run)
         with Bar() as bar:
-            summary = rejudge(folder, bar)
+            summary = rejudge(folder, bar, [JudgeEntry(**judge_entry(text)) for text in by or ()], max_usd)
         write_reports(run, summary, sections_of(summary))
         if json_:
             print_json(summary)
         else:
             print_summary(summary)
+        refuse_stopped(summary)
 
     @app.command(help="Write summary.md and report.html of a run from its summary.json.")
     def report(run: RunPath) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from memassay.knowledge.tools import Desk
+    from memassay.knowledge.server import Offers
 
-_HELP = """Serve a folder of Markdown notes to an agent over the Model Context Protocol.
+_HELP = """Serve a folder of Markdown notes, or the store of a run, to an agent over the Model Context Protocol.
 
     memassay memory serve --store notes
 
@@ -20,8 +20,13 @@ _HELP = """Serve a folder of Markdown notes to an agent over the Model Context P
 
     memassay memory serve --store notes --transport http --port 8000
 
+    memassay memory serve --store notes --embedder minilm
+
 Tools: find, retrieve, search, tree, squash, stats, query; with --write also create, update, delete, rename.
-A folder with a store of the memory markdown, from a run, is served to be read.
+A store of a run is served to be read: one of the memory markdown with the tools above, one of any other memory with
+search(query, limit, max_tokens), which gives numbered passages.
+
+    memassay memory serve --store stores/KEY
 """
 
 
@@ -54,6 +59,13 @@ def register(app: typer.Typer) -> None:
         index: Annotated[
             Path | None, typer.Option("--index", help="Keep the index in this folder, outside of the notes.")
         ] = None,
+        embedder: Annotated[
+            str | None,
+            typer.Option("--embedder", metavar="NAME", help="A model that helps search: minilm or e5 (extras)."),
+        ] = None,
+        memory: Annotated[
+            str | None, typer.Option("--memory", help="The memory of the store, where it is ./file.py:Class.")
+        ] = None,
     ) -> None:
         from memassay.cli.output import say
         from memassay.core.errors import MissingExtra
@@ -66,7 +78,7 @@ def register(app: typer.Typer) -> None:
             raise MissingExtra("mcp", "mcp") from None
         names = None if tools is None else [name.strip() for name in tools.split(",")]
         listener = server.listen(host, port, allow_remote) if transport is Transport.HTTP else None
-        desk = _desk(store, index, write, names, prefix)
+        desk = _desk(store, index, write, names, prefix, memory, embedder)
         try:
             if listener is None:
                 if sys.stdin is not None and sys.stdin.isatty():
@@ -81,14 +93,39 @@ def register(app: typer.Typer) -> None:
             desk.close()
 
 
-def _desk(store: Path, index: Path | None, write: bool, names: list[str] | None, prefix: str) -> Desk:
-    from memassay.knowledge.places import pages_in
+def _desk(
+    store: Path,
+    index: Path | None,
+    write: bool,
+    names: list[str] | None,
+    prefix: str,
+    memory: str | None,
+    embedder: str | None,
+) -> Offers:
+    from memassay.core.errors import UnknownName, UsageError
+    from memassay.knowledge.places import pages_in, sealed_by
     from memassay.knowledge.store import KnowledgeStore
     from memassay.knowledge.tools import Desk
+    from memassay.retrieval.embedders import embedder as model_named
+    from memassay.running import desk
 
-    opened = KnowledgeStore.open(pages_in(store, write=write), writable=write, index=index)
-    try:
-        return Desk(opened, write=write, names=names, prefix=prefix)
-    except BaseException:
-        opened.close()
-        raise
+    built = desk.built_store(store)
+    if built is None or sealed_by(built.place) == "markdown":
+        if memory is not None:
+            raise UsageError(f"{store} is served as pages, which need no --memory; leave it out.")
+        model = None if embedder is None else model_named(embedder)
+        opened = KnowledgeStore.open(pages_in(store, write=write), writable=write, index=index)
+        try:
+            if model is not None:
+                opened.embed_with(model)
+            return Desk(opened, write=write, names=names, prefix=prefix)
+        except BaseException:
+            opened.close()
+            raise
+    if write or index is not None or embedder is not None:
+        option = "--write" if write else "--index" if index is not None else "--embedder"
+        raise UsageError(f"{store} is the store of a run, which is only searched; leave {option} out.")
+    for name in names or ():
+        if name != desk.SEARCH.name:
+            raise UnknownName("tool", name, [desk.SEARCH.name])
+    return desk.open_desk(built, memory=memory, prefix=prefix)

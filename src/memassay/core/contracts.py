@@ -19,12 +19,15 @@ from memassay.core.types import (
     DataKind,
     Dossier,
     Judgement,
+    ModelKind,
     Passage,
     Query,
     Request,
     Step,
     StoreRef,
     Task,
+    Toolset,
+    Usage,
 )
 
 
@@ -72,7 +75,9 @@ class Memory(Protocol):
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Any:
         """Write everything the store needs under ``place`` (an empty folder that nobody else uses).
 
-        May return a mapping with ``passages`` (how many pieces it indexed). An empty corpus makes an empty store.
+        May return a mapping with ``passages`` (how many pieces it indexed) and ``facts``, a mapping of names to JSON
+        values: what was only settled here, such as what a setting ``auto`` came to mean. They stand in the build report
+        and change nothing. An empty corpus makes an empty store.
 
         Raises:
             CannotMeasure: it cannot be measured here (say, it needs a model); its numbers become null.
@@ -85,10 +90,59 @@ class Memory(Protocol):
 
 
 @runtime_checkable
-class Agent(Protocol):
-    """What answers a request."""
+class Serves(Protocol):
+    """A store with a tool server of its own. Any other store that retrieves is served by the harness (``search``)."""
 
-    async def answer(self, request: Request) -> Step: ...
+    def toolset(self, identity: str = "") -> Toolset:
+        """How to start or reach the server; ``identity`` is who asks, where the memory knows several."""
+        ...
+
+
+@runtime_checkable
+class Folder(Protocol):
+    """A store that an agent may read as files."""
+
+    def folder(self) -> Path:
+        """The folder with what was remembered, and nothing else; the harness gives agents a copy."""
+        ...
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """What answers a request. The constructor's keyword arguments are its settings, as with a memory.
+
+    Attributes:
+        model: what speaks: a ``real`` model, a ``scripted`` stand-in, or ``none``.
+        accesses: the accesses it can make use of, a subset of ``dossier``, ``tools``, ``folder``.
+
+    An agent that asks a failing provider again by itself also has ``retries_itself = True``; other agents are asked
+    again by the runner. One that cannot work with an arm's access as it is set has ``check(access)``, which raises a
+    ``UsageError`` before anything is spent.
+    """
+
+    model: ModelKind
+    accesses: frozenset[str]
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """What of the agent can change a number beside its settings: versions, digests, a table of prices."""
+        ...
+
+    async def answer(self, request: Request) -> Step:
+        """Answer one request, within its limits; whatever was started for it has ended when this returns.
+
+        A refusal is ``Status.REFUSED``; a limit, a provider's failure or a harness fault is a status too, never an
+        exception. ``Step.text`` is the answer alone, ``Step.evidence`` everything that was seen.
+        """
+        ...
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """An agent or judge that knows what it costs."""
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars for that many tokens, or None where the price is not known."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,25 +155,39 @@ class Cell:
 
 
 class Judge(Protocol):
-    """A grader. ``id`` names its configuration (and its file), ``config`` is what its small manifest records."""
+    """A grader. ``id`` names its configuration (and its file), ``config`` is what its small manifest records.
+
+    A judge with a model also has ``model: ModelKind``, and its ``judge`` may be ``async``.
+    """
 
     id: str
 
     @property
     def config(self) -> Mapping[str, JsonValue]: ...
 
-    def judge(self, cell: Cell) -> Judgement | None:
-        """The verdict, or None where this judge leaves the task out (an excluded gold, say)."""
+    def judge(self, cell: Cell) -> Judgement | Awaitable[Judgement | None] | None:
+        """The verdict, or None where this judge leaves the task out (an excluded gold, say).
+
+        A verdict of status ``failed`` (the provider failed, the reply cannot be read) is asked for again.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Grading:
-    """What a suite needs from the run to make its graders: the tokenizer's name, budgets in tokens, and cut-offs k."""
+    """What a suite needs from the run to make its graders.
+
+    Attributes:
+        tokens: the tokenizer's name.
+        budgets: in tokens.
+        ks: cut-offs.
+        answers: whether an agent answers, so that answers are graded too.
+    """
 
     tokens: str
     budgets: tuple[int, ...]
     ks: tuple[int, ...]
+    answers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +197,13 @@ class MetricSpec:
     Attributes:
         name: the key in ``Judgement.scores`` and in the summary (``all@4000``).
         budget: context tokens that the metric is at, or None.
+        judge: id of the judge that gives it; "" is the suite's first.
     """
 
     name: str
     title: str = ""
     budget: int | None = None
+    judge: str = ""
 
 
 def evidence_metrics(grading: Grading, unit: str = "item") -> list[MetricSpec]:
@@ -155,6 +225,25 @@ def evidence_metrics(grading: Grading, unit: str = "item") -> list[MetricSpec]:
         for k in grading.ks
     ]
     return [*at_budgets, *at_ks]
+
+
+ANSWERS = "answers"
+"""Id of the judge that scores answers against the original key."""
+
+
+def answer_metrics(official: Mapping[str, str] | None = None) -> list[MetricSpec]:
+    """The metrics of the ``answers`` grader.
+
+    Args:
+        official: the data set's own scores, by name, with a title.
+    """
+    titles = {
+        "f1": "words of the answer and of the gold answer, as sets (F1)",
+        "exact_match": "share of answers equal to the gold answer but for case",
+        "bleu1": "words of the answer that the gold answer has (BLEU-1)",
+        **(official or {}),
+    }
+    return [MetricSpec(name, title=title, judge=ANSWERS) for name, title in titles.items()]
 
 
 class Suite(Protocol):
@@ -182,7 +271,11 @@ class Suite(Protocol):
         ...
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
-        """The graders; the first is the primary."""
+        """The graders; the first is the primary, which grades what was found. Graders of answers where there are any.
+
+        A suite may also have ``instructions(access) -> str``, what an agent is told, and ``criteria(variant) -> str``,
+        what a right answer is, for judges with a model.
+        """
         ...
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]: ...

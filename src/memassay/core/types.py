@@ -203,15 +203,66 @@ class Dossier(Frozen):
     digest: str = ""
 
 
+class Server(Frozen):
+    """A tool server (Model Context Protocol) over one store: started as a child process, or reached by ``url``.
+
+    Attributes:
+        name: what clients call it; a tool ``search`` of the server ``memory`` is ``mcp__memory__search`` to some.
+        command: program and arguments; empty where ``url`` is given.
+        env: what the child needs beside the harness's own short list of variables; never a secret of ours.
+        cwd: the folder it is started in, or None.
+        tools: the tools that an agent may use, as the server names them; the server may have more.
+        writes: whether a tool of the server, offered or not, could change the store; each cell then gets a copy.
+    """
+
+    name: str = "memory"
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = Field(default_factory=dict)
+    cwd: str | None = None
+    url: str | None = None
+    tools: tuple[str, ...] = ()
+    writes: bool = False
+
+
+class Toolset(Frozen):
+    """What an agent may use beside the words of a request.
+
+    Attributes:
+        servers: tool servers over the store.
+        folder: a folder whose files it may list, search and read, or None. It is the agent's own copy, and its
+            working folder.
+    """
+
+    servers: tuple[Server, ...] = ()
+    folder: str | None = None
+
+
 class Request(Frozen):
-    """All that an agent gets: never the gold, never another task. ``dossier`` is the rendered, cut text."""
+    """All that an agent gets: never the gold, never another task.
+
+    Attributes:
+        attempt: how often this cell has been asked, from 1; a resumed run counts on.
+        system: the suite's instructions.
+        prompt: the question as the data has it; it may begin with any character and name any file.
+        as_of: the "now" of the question, ISO 8601, or None.
+        dossier: what the memory found, rendered and cut; None where the arm gives no dossier, "" where it is empty.
+        toolset: tools and files of the arm.
+        workdir: a folder of this cell alone, outside of any repository, gone after it; it holds nothing but
+            ``toolset.folder`` where there is one.
+        limit_seconds, limit_turns, limit_usd: limits that the agent keeps itself; None is no limit.
+    """
 
     cell: CellKey
+    attempt: int = 1
     system: str = ""
     prompt: str
     as_of: str | None = None
-    dossier: str = ""
+    dossier: str | None = None
+    toolset: Toolset = Toolset()
+    workdir: str | None = None
     limit_seconds: float = 600.0
+    limit_turns: int | None = None
+    limit_usd: float | None = None
 
 
 # -- what is recorded ----------------------------------------------------------------------------------------------
@@ -251,13 +302,20 @@ _KINDS: dict[Status, FailureKind] = {
 
 
 class Usage(Frozen):
-    """What a step, an answer or a build cost. ``wall_ms`` is the one field that differs between equal runs."""
+    """What a step, an answer or a build cost. ``wall_ms`` is the one field that differs between equal runs.
+
+    Attributes:
+        input: tokens sent that no cache served; ``cache_read`` and ``cache_write`` are apart from them.
+        cost_usd: by our own dated price table, or None where it lacks the model.
+        reported_usd: what the provider's own client says, or None.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cost_usd: float | None = None
+    reported_usd: float | None = None
     turns: int = 0
     tool_calls: int = 0
     wall_ms: float = 0.0
@@ -274,7 +332,11 @@ class Check(Frozen):
 
 
 class Step(Frozen):
-    """One exchange. ``dossier`` and ``transcript`` are digests of content-addressed files in the run folder."""
+    """One exchange. ``dossier`` and ``transcript`` are digests of content-addressed files in the run folder.
+
+    ``evidence`` is what an agent hands over to be kept as the transcript (every line that it saw); it is not part of
+    the record.
+    """
 
     name: str = "answer"
     identity: str = ""
@@ -285,6 +347,7 @@ class Step(Frozen):
     transcript: str | None = None
     checks: tuple[Check, ...] = ()
     usage: Usage = Usage()
+    evidence: bytes | None = Field(default=None, exclude=True, repr=False)
 
 
 class Answer(Frozen):
@@ -327,7 +390,10 @@ class Judgement(Frozen):
 
 
 class BuildReport(Frozen):
-    """What building one store gave. ``status`` ``unavailable`` means the memory said why it cannot be measured here."""
+    """What building one store gave. ``status`` ``unavailable`` means the memory said why it cannot be measured here.
+
+    ``facts`` is what the memory found out while it built, such as what a setting ``auto`` came to mean.
+    """
 
     schema_version: Literal[1] = 1
     memory: str
@@ -338,6 +404,7 @@ class BuildReport(Frozen):
     documents: int = 0
     passages: int | None = None
     bytes: int | None = None
+    facts: Mapping[str, JsonValue] = Field(default_factory=dict)
     reused: bool = False
     usage: Usage = Usage()
     at: str = ""

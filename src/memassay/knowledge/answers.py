@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from memassay.core.errors import UsageError
-from memassay.core.tokens import tokenizer
+from memassay.core.tokens import Tokenizer, tokenizer
 from memassay.knowledge import arguments as given
 from memassay.knowledge import packing, views
 from memassay.knowledge import query as queries
 from memassay.knowledge.arguments import Selecting
+from memassay.knowledge.conditions import condition
 from memassay.knowledge.edits import Change
 from memassay.knowledge.fields import Fields, Item
+from memassay.knowledge.fitting import fitted
+from memassay.knowledge.grains import candidate
 from memassay.knowledge.listing import Limits, Listing, Overflow, as_json
 from memassay.knowledge.packing import Packed, Packing
 from memassay.knowledge.pages import Page, parse
@@ -113,19 +116,27 @@ class Answers:
     def tree(self, asked: given.Tree) -> Reply:
         """Which pages include which."""
         chosen = selector(asked)
+        fields = None if asked.project is None else Fields(asked.project)
         if chosen == Selector():
-            return Reply(self._store.tree(asked.keys or None, asked.depth))
+            return self._fitted(self._store.tree(asked.keys or None, asked.depth, fields), asked.max_tokens)
         allowed = chosen.keys(self._store.library)
         keys = [self._store.key(key) for key in asked.keys] or allowed
-        return Reply(self._store.tree([key for key in keys if key in set(allowed)], asked.depth))
+        found = self._store.tree([key for key in keys if key in set(allowed)], asked.depth, fields)
+        return self._fitted(found, asked.max_tokens)
 
     def squash(self, asked: given.Squash) -> Reply:
         """A page with what it includes."""
-        return Reply(self._store.squash(asked.key, asked.depth))
+        return self._fitted(self._store.squash(asked.key, asked.depth), asked.max_tokens)
 
     def stats(self, asked: given.Stats) -> Reply:
-        """Counts over all pages, or the figures of one."""
-        return Reply(self._store.stats(asked.key, similar=asked.similar or asked.key is not None))
+        """Counts over all pages or the selected ones, or the figures of one."""
+        chosen = selector(asked)
+        if asked.key is not None and chosen != Selector():
+            raise UsageError("stats is of one page or of selected pages; give key or a selector, not both.")
+        keys = None if chosen == Selector() else chosen.keys(self._store.library)
+        similar = asked.similar or asked.key is not None
+        found = self._store.stats(asked.key, keys=keys, similar=similar, threshold=asked.threshold)
+        return self._fitted(found, asked.max_tokens)
 
     def query(self, asked: given.Query) -> Reply:
         """Find, count or change by a query."""
@@ -140,7 +151,8 @@ class Answers:
         if asked.operation in ("find", "count"):
             return Reply(outcome.result, outcome.note)
         self._store.apply(outcome.changes, dry_run=asked.dry_run)
-        return Reply({"dry_run": True, **outcome.result} if asked.dry_run else changes(outcome.changes))
+        told = {"dry_run": True, **outcome.result} if asked.dry_run else changes(outcome.changes)
+        return self._fitted(told, asked.max_tokens)
 
     def create(self, asked: given.Create) -> Reply:
         """Write a new page."""
@@ -155,44 +167,63 @@ class Answers:
 
     def delete(self, asked: given.Delete) -> Reply:
         """Take a page away."""
-        return Reply(changes(self._store.delete(asked.key, dry_run=asked.dry_run)))
+        return self._fitted(changes(self._store.delete(asked.key, dry_run=asked.dry_run)), asked.max_tokens)
 
     def rename(self, asked: given.Rename) -> Reply:
         """Give a page another key."""
-        return Reply(changes(self._store.rename(asked.old_key, asked.new_key, dry_run=asked.dry_run)))
+        made = self._store.rename(asked.old_key, asked.new_key, dry_run=asked.dry_run)
+        return self._fitted(changes(made), asked.max_tokens)
 
     def _fitting(self, asked: given.Search) -> tuple[Packing, list[Item], int]:
         """The most that fits once it is written as JSON: keys, places and quoting are paid out of the same budget."""
         snapshot = self._store.snapshot
-        order, _ = self._store.finder(snapshot, asked.text)
+        order, scores = self._store.finder(snapshot, asked.text)
         terms = self._store.terms(asked.text)
-        candidates = [packing.of_passage(snapshot, passage) for passage in order[: asked.limit or None]]
+        shown = (candidate(snapshot, passage, asked.grain) for passage in order[: asked.limit or None])
+        candidates = list(dict.fromkeys(shown))  # the passages of a section share one
         counter = tokenizer(snapshot.tokens)
         page = functools.cache(lambda key: parse(key, snapshot.stored(snapshot.find(key)).text))
 
         def packed(budget: int) -> tuple[Packing, list[Item], int]:
-            found = packing.pack(snapshot, candidates, budget, terms=terms, analyze=self._store.terms)
+            found = packing.pack(snapshot, candidates, budget, scores=scores, terms=terms, analyze=self._store.terms)
             value = [_passage(page(piece.key), piece) for piece in found.pieces]
             return found, value, -(-counter.marks(as_json(value)) // counter.marks_per_token)
 
         most = asked.max_tokens or _NO_BUDGET
-        best = packed(most)
+        best = tried = packed(most)
         if best[2] <= most:
             return best
-        low, high = 0, most
-        best = packed(low)
+        low, high, budget = -1, most, _paid(tried, counter, most)
         while low + 1 < high:
-            middle = (low + high) // 2
-            tried = packed(middle)
+            budget = min(max(budget, low + 1), high - 1)
+            tried = packed(budget)
             if tried[2] <= most:
-                low, best = middle, tried
+                # Up to what it was short of, a larger budget shows the same.
+                low, best = budget + tried[0].short - 1, tried
+                budget = low + 1
             else:
-                high = middle
+                high = min(budget, max(tried[0].tokens, low + 1))
+                budget = high - (tried[2] - most)
         return best
+
+    def _fitted(self, value: Any, tokens: int) -> Reply:
+        return Reply(*fitted(value, tokens, self._store.snapshot.tokens))
 
     def _limits(self, tokens: int, document_tokens: int = 0, documents: int = 0, overflow: Overflow = "stop") -> Limits:
         counter = self._store.snapshot.tokens
         return Limits(documents or None, document_tokens or None, tokens or None, overflow, counter)
+
+
+def _paid(packed: tuple[Packing, list[Item], int], counter: Tokenizer, most: int) -> int:
+    """About which budget leaves room for what JSON takes beside the words of these passages."""
+    budget, room = 0, most * counter.marks_per_token
+    for piece, item in zip(packed[0].pieces, packed[1], strict=True):
+        sent = counter.marks(as_json(item))
+        if sent > room:
+            budget += max(room - (sent - piece.marks), 0)
+            break
+        budget, room = budget + piece.marks, room - sent
+    return budget // counter.marks_per_token
 
 
 def changes(made: Iterable[Change]) -> Item:
@@ -210,8 +241,11 @@ def changes(made: Iterable[Change]) -> Item:
 
 def selector(asked: Selecting) -> Selector:
     """The pages that the arguments keep to; where an entry has no depth of its own, ``max_depth`` is its depth."""
-    listed = (asked.inside, asked.in_any, asked.not_in)
-    return Selector.read(*([_with_depth(entry, asked.max_depth) for entry in entries] for entries in listed))
+    inside, any_of, outside = (
+        [_with_depth(entry, asked.max_depth) for entry in entries]
+        for entries in (asked.inside, asked.in_any, asked.not_in)
+    )
+    return Selector.read(inside, any_of, outside, None if asked.filter is None else condition(asked.filter))
 
 
 def _with_depth(entry: Any, depth: int) -> Any:
@@ -230,4 +264,4 @@ def _passage(page: Page, piece: Packed) -> Item:
     if page.title and page.title not in path:
         item["title"] = page.title
     item["text"] = piece.text
-    return item | {"clipped": True} if piece.clipped else item
+    return item | {"clipped": True} if piece.clipped or piece.part else item

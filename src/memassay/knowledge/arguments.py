@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memassay.core.errors import UsageError, suggestion
+from memassay.knowledge.grains import Grain
 
 # What agents take in one reply: the usual client cuts, or diverts to a file, at 25,000 tokens of its own counting.
 BUDGET = 20_000
@@ -38,6 +39,11 @@ _NEAR: dict[str, Any] = {
 
 def _below(name: str, says: str) -> Any:
     return Field(default=[], alias=name, description=says, json_schema_extra={"items": _NEAR})
+
+
+def _within(what: str) -> Any:
+    """A budget that a tool has only where the caller names it."""
+    return Field(default=0, description=f"The most tokens of {what}.")
 
 
 class Arguments(BaseModel):
@@ -75,8 +81,11 @@ class Arguments(BaseModel):
 
 
 class Selecting(Arguments):
-    """Arguments of a tool that can be kept to pages below others."""
+    """Arguments of a tool that can be kept to some pages."""
 
+    filter: Any = Field(
+        default=None, description='A filter as in query, in YAML or as an object, such as {"status": "draft"}.'
+    )
     inside: list[Any] = _below("in", "Only pages that every one of these includes, directly or through others.")
     in_any: list[Any] = _below("in_any", "Only pages that one of these includes.")
     not_in: list[Any] = _below("not_in", "No pages that one of these includes.")
@@ -130,6 +139,7 @@ class Search(Arguments):
     """Arguments of ``search``."""
 
     text: str = Field(description="The question, in words.")
+    grain: Grain = Field(default="passage", description="What is shown for a passage that answers.")
     limit: Count = Field(default=MOST_PASSAGES, description="The most passages.")
     max_tokens: Count = Field(default=SEARCH_BUDGET, description="The most tokens of the result.")
 
@@ -139,13 +149,17 @@ class Tree(Selecting):
 
     keys: list[str] = Field(default=[], description="Where to begin; without it, at the pages that no page includes.")
     depth: Depth = Field(default=4, description="Levels below the first.")
+    project: Any = Field(default=None, description="Fields of every page in place of key and title, as in find.")
+    max_tokens: Count = _within("the tree")
 
 
-class Stats(Arguments):
+class Stats(Selecting):
     """Arguments of ``stats``."""
 
     key: str | None = Field(default=None, description="One page; without it, all of them.")
     similar: bool = Field(default=False, description="Over all pages, also list those that say nearly the same (slow).")
+    threshold: float = Field(default=0.85, ge=0, le=1, description="From which likeness on pages are nearly the same.")
+    max_tokens: Count = _within("the figures")
 
 
 class Squash(Arguments):
@@ -153,6 +167,7 @@ class Squash(Arguments):
 
     key: str = Field(description="The page.")
     depth: Depth = Field(default=2, description="Levels of inclusion that are written out.")
+    max_tokens: Count = _within("the text")
 
 
 class Query(Arguments):
@@ -161,7 +176,7 @@ class Query(Arguments):
     operation: Literal["find", "count", "update", "delete"] = Field(description="What to do.")
     document: str = Field(description="The query, in YAML or JSON.")
     dry_run: bool = Field(default=False, description="Say what would change and change nothing.")
-    max_tokens: Count = Field(default=BUDGET, description="The most tokens of what is found.")
+    max_tokens: Count = Field(default=BUDGET, description="The most tokens of what is found, or told of changes.")
     strict: bool = Field(default=True, description="Edits must say with expect how much they may change.")
 
     @property
@@ -195,6 +210,7 @@ class Delete(Arguments):
 
     key: str = Field(description="The page.")
     dry_run: bool = Field(default=False, description="Say what would change and change nothing.")
+    max_tokens: Count = _within("what is told of changes")
 
     @property
     def writes(self) -> bool:
@@ -209,6 +225,7 @@ class Rename(Arguments):
     old_key: str = Field(description="The page.")
     new_key: str = Field(description="Its new key; links to it are rewritten everywhere.")
     dry_run: bool = Field(default=False, description="Say what would change and change nothing.")
+    max_tokens: Count = _within("what is told of changes")
 
     @property
     def writes(self) -> bool:

@@ -18,12 +18,18 @@ _MOST_SIMILAR = 3
 
 
 def stats(
-    library: Library, *, similar: Similar | None = None, threshold: float = 0.85, broken: Broken | None = None
+    library: Library,
+    keys: Iterable[str] | None = None,
+    *,
+    similar: Similar | None = None,
+    threshold: float = 0.85,
+    broken: Broken | None = None,
 ) -> Item:
-    """Counters and lists over all pages.
+    """Counters and lists over all pages, or over some of them.
 
     Args:
         library: the pages.
+        keys: the pages that are counted and listed, each once; all of them if None.
         similar: gives for a key the pages like it with a score from 0 to 1, itself left out.
         threshold: from which score on two pages are told to be alike.
         broken: whether the file of a page is not UTF-8.
@@ -32,16 +38,20 @@ def stats(
         ``pages words sections blocks inclusions references`` (counts); ``orphans`` (pages that no other page links to;
         ``index`` and ``…/index`` are none); ``brokenLinks`` ``{key, sources}`` by key; ``problems`` ``{key, problem}``
         of encoding and front matter; ``mostReferenced``, ``mostIncluding`` and ``longest``, at most ten each, by count
-        and key; with ``similar`` also ``similarPages`` ``{keys, score}``.
+        and key; with ``similar`` also ``similarPages`` ``{keys, score}``, of which at least one is among the pages.
+
+    Raises:
+        UsageError: a key has no page.
     """
+    chosen = list(library.keys() if keys is None else keys)
     counts = dict.fromkeys(("pages", "words", "sections", "blocks", "inclusions", "references"), 0)
     orphans: list[str] = []
     problems: list[Item] = []
-    targets: dict[str, None] = {}
+    targets: dict[str, list[str]] = {}
     sizes: dict[str, int] = {}
     including: dict[str, int] = {}
     referenced: dict[str, int] = {}
-    for key in iter(library.keys()):
+    for key in chosen:
         page = page_of(library, key)
         sizes[key] = words(page)
         including[key] = len(library.graph.out(key, "inclusion"))
@@ -53,22 +63,56 @@ def stats(
         counts["blocks"] += len(page.blocks)
         counts["inclusions"] += including[key]
         counts["references"] += len(library.graph.out(key, "reference"))
-        targets |= dict.fromkeys(target for target in library.graph.out(key) if target not in library)
+        for target in library.graph.out(key):
+            if target not in library:
+                targets.setdefault(target, []).append(key)
         if not sources and key.rpartition("/")[2] != "index":
             orphans.append(key)
         problems += [{"key": key, "problem": problem} for problem in _problems(page, broken)]
     item: Item = {
         **counts,
         "orphans": orphans,
-        "brokenLinks": [{"key": target, "sources": list(library.graph.into(target))} for target in sorted(targets)],
+        "brokenLinks": [{"key": target, "sources": targets[target]} for target in sorted(targets)],
         "problems": problems,
         "mostReferenced": _top(library, referenced),
         "mostIncluding": _top(library, including),
         "longest": _top(library, sizes),
     }
     if similar is not None:
-        item["similarPages"] = _pairs(library.keys(), similar, threshold)
+        item["similarPages"] = _pairs(chosen, similar, threshold)
     return item
+
+
+def table(library: Library, keys: Iterable[str]) -> list[Item]:
+    """One row of figures per page, every row with the same names in the same order.
+
+    Raises:
+        UsageError: a key has no page.
+    """
+    return [_row(library, page_of(library, key)) for key in keys]
+
+
+def _row(library: Library, page: Page) -> Item:
+    graph, key = library.graph, page.key
+    return {
+        "key": key,
+        "title": page.name,
+        **_sizes(page),
+        "includes": len(graph.out(key, "inclusion")),
+        "references": len(graph.out(key, "reference")),
+        "includedBy": len(graph.into(key, "inclusion")),
+        "referencedBy": len(graph.into(key, "reference")),
+        "brokenLinks": sum(target not in library for target in graph.out(key)),
+    }
+
+
+def _sizes(page: Page) -> Item:
+    return {
+        "words": words(page),
+        "characters": len(page.text),
+        "sections": len(page.sections) - 1,
+        "blocks": len(page.blocks),
+    }
 
 
 def page_stats(
@@ -88,10 +132,7 @@ def page_stats(
     item: Item = {
         "key": key,
         "title": page.name,
-        "words": words(page),
-        "characters": len(page.text),
-        "sections": len(page.sections) - 1,
-        "blocks": len(page.blocks),
+        **_sizes(page),
         "includes": outward(library, key, "inclusion"),
         "references": outward(library, key, "reference"),
         "includedBy": inward(library, key, "inclusion"),

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memassay.core.errors import UsageError
+from memassay.knowledge import frontmatter
 from memassay.knowledge.folder import Change, checked
 from memassay.knowledge.library import Library, no_page, page_of
-from memassay.knowledge.links import NOWHERE, Link, Resolver
+from memassay.knowledge.links import NOWHERE, Link, Resolver, carried
 from memassay.knowledge.pages import Page
 
 __all__ = ["Change", "Edit", "applied", "cut", "deleted", "renamed", "retargeted", "unlinked"]
@@ -96,8 +97,14 @@ def deleted(library: Library, keys: Sequence[str]) -> list[Change]:
             for link in page.links
             if library.resolver.resolve(source, link) in gone
         ]
-        found.append(Change(source, page.text, applied(page.text, edits)))
+        found.append(Change(source, page.text, _below_its_head(page, applied(page.text, edits))))
     return sorted(found, key=lambda change: change.key)
+
+
+def _below_its_head(page: Page, text: str) -> str:
+    """The new text of a page; a blank line keeps a rule that came to stand first from opening front matter."""
+    front, body, _ = frontmatter.read(text)
+    return text if (front, body) == (page.front, page.body) else f"\n{text}"
 
 
 def _touched(library: Library, old: str, new: str) -> list[str]:
@@ -111,7 +118,12 @@ def _kept(library: Library, page: Page, key: str, moves: dict[str, str], resolve
     edits = []
     for link in page.links:
         meant = library.resolver.resolve(page.key, link)
-        if meant is None or (meant not in library and not _moved_text(page, key, link)):
+        if meant is None:
+            target = carried(page.key, link, key)
+            if target != link.target and link.aim != NOWHERE:
+                edits.append(Edit(*link.aim, target))
+            continue
+        if meant not in library and not _moved_text(page, key, link):
             continue
         wanted = moves.get(meant, meant)
         if resolver.resolve(key, link) != wanted:
@@ -121,7 +133,7 @@ def _kept(library: Library, page: Page, key: str, moves: dict[str, str], resolve
 
 def _moved_text(page: Page, key: str, link: Link) -> bool:
     # A relative link to no page yet still names a place; from another folder it would name another one.
-    return page.key != key and not link.wiki
+    return page.key != key and (not link.wiki or link.target.startswith(("./", "../")))
 
 
 def retargeted(page: Page, link: Link, key: str, wanted: str, resolver: Resolver, *, alone: bool = False) -> Edit:
@@ -148,7 +160,10 @@ def retargeted(page: Page, link: Link, key: str, wanted: str, resolver: Resolver
 
 def unlinked(page: Page, link: Link) -> Edit:
     """The edit that leaves the words of a link as they are written."""
-    return Edit(*link.span, _words(page, link))
+    words = _words(page, link)
+    if words.endswith("!") and page.text.startswith("[", link.span[1]):
+        words = f"{words[:-1]}\\!"  # or the link that follows would become an image
+    return Edit(*link.span, words)
 
 
 def _words(page: Page, link: Link) -> str:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from memassay.core.digest import digest_text
 from memassay.core.dossier import block
-from memassay.core.tokens import DEFAULT_TOKENS, tokenizer
+from memassay.core.tokens import DEFAULT_TOKENS, seam, tokenizer
 from memassay.knowledge import passages
 from memassay.knowledge.links import tail
 from memassay.knowledge.mentions import names
@@ -21,6 +21,11 @@ from memassay.knowledge.pages import Page
 from memassay.knowledge.passages import Cut
 from memassay.knowledge.postings import INCLUSION, REFERENCE, Shape
 from memassay.retrieval.text import Analyzer, Stemming, StopWords
+
+# How far from its end the last seam of a passage is looked for.
+_NEAR = 60
+# What a passage is shown with.
+_OPENING = block(1, "").rstrip("\n")
 
 # (page key, target as written, whether it is a wiki link) -> the key that it means, or None.
 Aim = Callable[[str, str, bool], str | None]
@@ -109,13 +114,30 @@ class Indexing:
         ]
 
     def _sizes(self, page: Page, cuts: list[Cut], heads: list[str]) -> tuple[list[tuple[int, int]], int]:
-        """Marks of each passage without and with its head, and of the whole page."""
-        found = []
-        for cut, head in zip(cuts, heads, strict=True):
-            text = page.text[cut.span[0] : cut.span[1]]
-            marks = self._marks(block(1, text))
-            found.append((marks, self._marks(block(1, f"{head}\n{text}")) if head else marks))
-        return found, found[0][0] if len(found) == 1 else self._marks(block(1, page.content))
+        """Marks of each passage without and with its head, and of the whole page.
+
+        What lies between the first and the last seam of a passage is the same in all three and counted once.
+        """
+        marks, text = self._marks, page.text
+        if len(cuts) == 1 and not heads[0]:
+            whole = marks(block(1, text[slice(*cuts[0].span)]))
+            return [(whole, whole)], whole
+        found, whole = [], 0
+        since, before = cuts[0].span[0], _OPENING
+        for (start, end), head in zip((cut.span for cut in cuts), heads, strict=True):
+            first = seam(text, start, end)
+            if first < 0:
+                bare = marks(block(1, text[start:end]))
+                found.append((bare, marks(block(1, f"{head}\n{text[start:end]}")) if head else bare))
+                continue
+            last = max(first, seam(text, max(first, end - _NEAR), end))
+            inner = marks(text[first:last])
+            both = inner + marks(text[last:end] + "\n")
+            bare = both + marks(_OPENING + text[start:first])
+            found.append((bare, both + marks(f"{_OPENING}{head}\n{text[start:first]}") if head else bare))
+            whole += marks(before + text[since:first]) + inner
+            since, before = last, ""
+        return found, whole + marks(before + text[since : cuts[-1].span[1]] + "\n")
 
     def _entry(
         self,

@@ -1,84 +1,39 @@
-"""A folder of Markdown files as keys and texts: walked, read, written whole or not at all, never left.
-
-A text is what a file says without its byte-order mark, with LF for line ends if all of them are CRLF (a file that mixes
-them keeps them in its text). Writing puts both back, so what an edit does not touch stays the same byte for byte.
-"""
+"""A folder of Markdown files as keys and texts: walked, read, written whole or not at all, never left."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memassay.core.digest import digest_file
 from memassay.core.errors import DataError, EnvironmentProblem, UsageError
+from memassay.knowledge import journal
+from memassay.knowledge.journal import Step
+from memassay.knowledge.source import NEW, Source
 
 EXTENSION = ".md"
 _LONGEST_NAME = 255
-_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page file as the walk finds it: its key, size in bytes and time of change in nanoseconds."""
+    """A page file as the walk finds it.
+
+    Attributes:
+        key: its key.
+        size: in bytes.
+        mtime_ns: when its text was changed, in nanoseconds, as any program may set it.
+        ctime_ns: when anything of the file was changed, which no program can set.
+    """
 
     key: str
     size: int
     mtime_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What a file says and how it is written.
-
-    Attributes:
-        text: the text as described above.
-        mark: it begins with a byte-order mark.
-        crlf: every line ends with CRLF.
-        invalid: number of the first byte that is not UTF-8, or None. Such a text is repaired with U+FFFD and is never
-            written back.
-    """
-
-    text: str
-    mark: bool = False
-    crlf: bool = False
-    invalid: int | None = None
-
-    @classmethod
-    def read(cls, data: bytes) -> Source:
-        """What the bytes of a file say; any bytes do."""
-        mark = data.startswith(_MARK)
-        body = data[len(_MARK) :] if mark else data
-        crlf = b"\r\n" in body and body.count(b"\n") == body.count(b"\r") == body.count(b"\r\n")
-        if crlf:
-            body = body.replace(b"\r\n", b"\n")
-        try:
-            return cls(body.decode("utf-8"), mark, crlf)
-        except UnicodeDecodeError as error:
-            return cls(body.decode("utf-8", "replace"), mark, crlf, error.start)
-
-    def write(self, text: str) -> bytes:
-        """The bytes of a file that is written as this one and says ``text``.
-
-        Raises:
-            DataError: the text has a character that UTF-8 cannot hold (half of a surrogate pair).
-        """
-        if self.crlf:
-            text = text.replace("\r\n", "\n").replace("\n", "\r\n")
-        if self.mark and not self.text.startswith("\ufeff"):
-            text = text.removeprefix("\ufeff")
-        try:
-            return (_MARK if self.mark else b"") + text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise DataError(
-                f"The text cannot be written: its character {error.start} is half of a surrogate pair; leave it out."
-            ) from None
-
-
-NEW = Source("")
+    ctime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +68,14 @@ class Folder:
             raise UsageError(f"{root} is not a folder; create it or name the folder that holds the pages.")
         self.root = root
 
-    def walk(self) -> Iterator[Entry]:
-        """Every page, in no particular order. A name that is not UTF-8 has no key and is left out."""
+    def walk(self, *, sweep: bool = False) -> Iterator[Entry]:
+        """Every page, in no particular order. A name that is not UTF-8 has no key and is left out.
+
+        Args:
+            sweep: recover, and take away what an edit that was cut short has left. Only for who may edit.
+        """
+        if sweep:
+            self.recover()
         waiting = [("", str(self.root))]
         while waiting:
             prefix, place = waiting.pop()
@@ -128,14 +89,16 @@ class Folder:
                 for entry in found:
                     name = entry.name
                     if name.startswith(".") or not _utf8(name):
+                        if sweep and journal.is_beside(name):
+                            with contextlib.suppress(OSError):
+                                Path(entry.path).unlink()
                         continue
                     try:
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append((f"{prefix}{name}/", entry.path))
                         elif name.endswith(EXTENSION) and entry.is_file(follow_symlinks=False):
-                            about = entry.stat(follow_symlinks=False)
                             key = prefix + name.removesuffix(EXTENSION)
-                            yield Entry(key, about.st_size, about.st_mtime_ns)
+                            yield _entry(key, entry.stat(follow_symlinks=False))
                     except FileNotFoundError:
                         continue  # gone while we looked
 
@@ -150,7 +113,7 @@ class Folder:
     def entry(self, key: str) -> Entry | None:
         """Size and time of one page, or None if it is not there."""
         about = self._about(self.path(key))
-        return None if about is None else Entry(key, about.st_size, about.st_mtime_ns)
+        return None if about is None else _entry(key, about)
 
     def read(self, key: str) -> Source | None:
         """What a page says, or None if it is not there.
@@ -172,35 +135,59 @@ class Folder:
         """Carry out changes: all are checked, and written beside their places, before the first page is replaced.
 
         A page keeps its byte-order mark, its line ends and its permissions; one that only gets another key keeps its
-        bytes.
+        bytes. A process that is killed meanwhile has done nothing, or leaves what :meth:`recover` carries through.
 
         Raises:
             UsageError: a key cannot be written, or is taken.
             DataError: a page has changed since it was read, or is not UTF-8, or is to hold what UTF-8 cannot.
             EnvironmentProblem: the disk refuses. Whatever was not replaced by then stays as it was.
         """
+        self.recover()
         written = {change.key: data for change in changes if (data := self._checked(change)) is not None}
         moves = {change.moved: change.key for change in changes if change.moved is not None}
+        gone = [change.key for change in changes if change.after is None and change.key not in moves]
         staged: dict[str, Path] = {}
         try:
             for key, data in written.items():
                 staged[key] = self._staged(self.path(key), data)
-            for old, new in moves.items():
-                self.path(new).parent.mkdir(parents=True, exist_ok=True)
-                self.path(old).rename(self.path(new))
-            for key in written:
-                staged[key].replace(self.path(key))
-                del staged[key]
-            for change in changes:
-                if change.after is None and change.key not in moves:
-                    self.path(change.key).unlink(missing_ok=True)
+            steps = [Step(new, None, self._digest(old), moved=old) for old, new in moves.items()]
+            moved = {step.key: step.after for step in steps}
+            for key, beside in staged.items():
+                before = moved[key] if key in moved else self._digest(key)
+                steps.append(Step(key, before, digest_file(beside), beside=beside.name))
+            steps += [Step(key, self._digest(key)) for key in gone]
+            if len(steps) > 1:
+                journal.keep(self.root, steps)
+            for step in steps:
+                self._do(step)
+            if len(steps) > 1:
+                journal.drop(self.root)
         except OSError as error:
-            where = error.filename or self.root
-            raise EnvironmentProblem(f"{where} cannot be written ({error.strerror}).") from error
-        finally:
+            with contextlib.suppress(OSError):
+                journal.drop(self.root)
             for beside in staged.values():
                 with contextlib.suppress(OSError):
                     beside.unlink()
+            where = error.filename or self.root
+            raise EnvironmentProblem(f"{where} cannot be written ({error.strerror}).") from error
+
+    def recover(self) -> None:
+        """Carry an edit through that was cut short, as far as nobody has changed its pages since.
+
+        Only for who may edit.
+
+        Raises:
+            EnvironmentProblem: the disk refuses; it can be tried again.
+        """
+        try:
+            for step in journal.kept(self.root):
+                with contextlib.suppress(UsageError):  # a list that we did not write names what is no page
+                    if self._due(step):
+                        self._do(step)
+            journal.drop(self.root)
+        except OSError as error:
+            where = error.filename or self.root
+            raise EnvironmentProblem(f"{where} cannot be written ({error.strerror}).") from error
 
     def create(self, key: str, text: str) -> None:
         """Write a new page; see :meth:`apply`."""
@@ -243,6 +230,31 @@ class Folder:
         check_editable(origin, source)
         return source.write(change.after)
 
+    def _do(self, step: Step) -> None:
+        path = self.path(step.key)
+        if step.moved is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.path(step.moved).rename(path)
+        elif step.beside is not None:
+            path.with_name(step.beside).replace(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def _due(self, step: Step) -> bool:
+        """Whether a step is still to be done, and nothing stands in its way that was not there when it was planned."""
+        path = self.path(step.key)
+        self._safe(path)
+        origin = None if step.moved is None else self.path(step.moved)
+        if origin is not None:
+            self._safe(origin)
+            return _digest(origin) == step.after and not _taken(path, origin)
+        if step.beside is not None and _digest(path.with_name(step.beside)) != step.after:
+            return False
+        return _digest(path) == step.before
+
+    def _digest(self, key: str) -> str | None:
+        return _digest(self.path(key))
+
     def _about(self, path: Path) -> os.stat_result | None:
         """The file's data, or None if there is no page there: nothing, a folder, or something behind a link."""
         try:
@@ -266,7 +278,7 @@ class Folder:
     def _staged(self, path: Path, data: bytes) -> Path:
         """A hidden file beside the page that holds the bytes to come."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.parent / f".memassay-{secrets.token_hex(8)}"
+        beside = path.with_name(journal.name_beside())
         try:
             with beside.open("xb") as file:
                 file.write(data)
@@ -311,6 +323,18 @@ def check_editable(key: str, source: Source | None) -> None:
         raise DataError(
             f"The page {key!r} is not valid UTF-8 (byte {source.invalid}) and is not edited; save it as UTF-8 first."
         )
+
+
+def _entry(key: str, about: os.stat_result) -> Entry:
+    return Entry(key, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
+def _digest(path: Path) -> str | None:
+    """Digest of a file's bytes, or None if it is not there."""
+    try:
+        return digest_file(path)
+    except FileNotFoundError:
+        return None
 
 
 def _taken(path: Path, origin: Path | None) -> bool:

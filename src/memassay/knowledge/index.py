@@ -27,6 +27,7 @@ from memassay.core.errors import EnvironmentProblem, MemassayError
 from memassay.knowledge import postings
 from memassay.knowledge.archive import Stored
 from memassay.knowledge.catalog import Catalog, View, stamp
+from memassay.knowledge.cycles import UNCOLLECTED
 from memassay.knowledge.entries import Indexing, Settings
 from memassay.knowledge.links import Resolver, tail
 from memassay.knowledge.pages import parse
@@ -326,7 +327,7 @@ class Index:
             with self._catalog.change() as change:
                 change.unsettle(tails)
         for number, batch in enumerate(batches):
-            with self._catalog.change() as change:
+            with UNCOLLECTED, self._catalog.change() as change:
                 for start in range(0, len(batch), _TOGETHER):
                     keys = batch[start : start + _TOGETHER]
                     incoming = {key: page for key in keys if (page := read(key)) is not None}

@@ -168,6 +168,25 @@ class Resolver:
         return "/" + key
 
 
+def carried(page_key: str, link: Link, key: str) -> str:
+    """How a link on ``page_key`` that leaves the root is written on the page ``key``, to name the same place."""
+    path, mark, fragment = link.target.partition("#")
+    if path.startswith("/"):
+        return link.target
+    above, inside = 0, page_key.split("/")[:-1]
+    for part in (path if link.wiki else unquote_path(path)).split("/"):
+        if part == ".." and inside:
+            inside.pop()
+        elif part == "..":
+            above += 1
+        elif part not in ("", "."):
+            inside.append(part)
+    if not above or key.count("/") == page_key.count("/"):
+        return link.target
+    relative = "../" * (key.count("/") + above) + "/".join(inside)
+    return (relative if link.wiki else quote_path(relative)) + mark + fragment
+
+
 def quote_path(path: str) -> str:
     """Percent-encoded where Markdown or an address would read a character as something else; letters stay readable."""
     return _QUOTED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), path)

@@ -1,6 +1,7 @@
 """From a Markdown body to its sections, blocks and links, each with its place in the text.
 
 The parser is pulldown-cmark (through pyromark): linear in time and without recursion, so hostile nesting costs nothing.
+Plain prose is read without it, to the same result.
 Blocks never overlap: a list item ends where the first block inside it begins, a quote is one block with all its words.
 """
 
@@ -9,15 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 import pyromark
 
-from memassay.knowledge import targets
+from memassay.knowledge import prose, targets
 from memassay.knowledge.links import NOWHERE, Link, names_page
-
-BlockKind = Literal["header", "paragraph", "item", "code", "table", "quote", "html", "rule", "ref"]
+from memassay.knowledge.prose import BLANKS, Block, BlockKind, Header, Section, joined, sections, stripped
 
 _OPTIONS = (
     pyromark.Options.ENABLE_TABLES
@@ -28,7 +28,6 @@ _OPTIONS = (
 )
 _TAG = re.compile(r"<[^<>]*>")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BLANKS = " \t\r\n"
 _INLINE = frozenset(("Emphasis", "Strong", "Strikethrough", "Link", "Image"))
 _LEAVES = {
     "Heading": "header",
@@ -39,49 +38,18 @@ _LEAVES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A piece of a page that stands for itself.
-
-    Attributes:
-        kind: ``ref`` is a paragraph that is exactly one link to a page.
-        text: its plain words; lines of code and rows of tables are parted by line ends.
-        span: start and end in ``Page.text``, without the white space around it.
-        section: number of the innermost section.
-        depth: how many list items it is in, itself counted.
-        lang: the first word after the fence of a code block.
-        level: of a header, 1 to 6, else 0.
-    """
-
-    kind: BlockKind
-    text: str
-    span: tuple[int, int]
-    section: int
-    depth: int = 0
-    lang: str = ""
-    level: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A header with all below it, deeper sections included; section 0 is the whole body, at level 0, without a parent.
-
-    Attributes:
-        span: from the header's first character to the next header that is not deeper, in ``Page.text``.
-        parent: number of the section around it; -1 for section 0.
-    """
-
-    title: str
-    level: int
-    span: tuple[int, int]
-    parent: int
-
-
 def read(text: str, body: int) -> tuple[tuple[Section, ...], tuple[Block, ...], tuple[Link, ...]]:
     """Sections, blocks and links of ``text`` from the offset ``body`` on, in the order of the text."""
+    if prose.plain(text, body):
+        return *prose.read(text, body), ()
+    return parsed(text, body)
+
+
+def parsed(text: str, body: int) -> tuple[tuple[Section, ...], tuple[Block, ...], tuple[Link, ...]]:
+    """What :func:`read` says, by the parser whatever the text."""
     reader = _Reader(text, body)
     reader.run()
-    return tuple(reader.sections()), tuple(reader.blocks), tuple(reader.links)
+    return sections(text, body, reader.headers), tuple(reader.blocks), tuple(reader.links)
 
 
 def _places(source: str, body: int) -> Callable[[int], int]:
@@ -127,7 +95,7 @@ class _Reader:
         self._at = _places(self._source, body)
         self.blocks: list[Block] = []
         self.links: list[Link] = []
-        self._headers: list[tuple[str, int, int]] = []
+        self.headers: list[Header] = []
         self._items: list[_Item] = []
         self._quotes = self._notes = self._images = 0
         self._leaf, self._leaf_start, self._leaf_end = "", 0, 0
@@ -163,21 +131,6 @@ class _Reader:
             elif name in ("InlineHtml", "FootnoteReference"):
                 self._word(" " if value[:3].lower() == "<br" else "", start, end)
         self._flush()
-
-    def sections(self) -> list[Section]:
-        """The sections that the headers make."""
-        ends = [len(self._text)] * len(self._headers)
-        parents = [0] * len(self._headers)
-        around: list[int] = []
-        for number, (_, level, start) in enumerate(self._headers):
-            while around and self._headers[around[-1]][1] >= level:
-                ends[around.pop()] = start
-            parents[number] = around[-1] + 1 if around else 0
-            around.append(number)
-        made = [Section("", 0, (self._body, len(self._text)), -1)]
-        for (title, level, start), end, parent in zip(self._headers, ends, parents, strict=True):
-            made.append(Section(title, level, (start, end), parent))
-        return made
 
     # -- words and what marks them ------------------------------------------------------------------------------
 
@@ -222,7 +175,7 @@ class _Reader:
             if opened.type == "Collapsed" and self._text.startswith("[]", span[1]):
                 span = (span[0], span[1] + 2)
             aim = self._definition(opened.label)
-        words = " ".join("".join(self._words[opened.words :]).split())
+        words = joined("".join(self._words[opened.words :]))
         return Link(opened.target, words, "reference", isinstance(opened.type, dict), span, aim, inner)
 
     def _definition(self, label: str) -> tuple[int, int]:
@@ -310,10 +263,10 @@ class _Reader:
             self._close_text(self._leaf_start, self._leaf_end)
 
     def _close_text(self, start: int, end: int) -> None:
-        text = " ".join("".join(self._words).split())
+        text = joined("".join(self._words))
         self._leaf = ""
         if not self._items:
-            span = (self._at(start), _stripped(self._text, self._at(start), self._at(end), _BLANKS))
+            span = (self._at(start), stripped(self._text, self._at(start), self._at(end), BLANKS))
             lone = bool(self.links) and self.links[-1].span == span and not self._notes
             if lone:
                 self.links[-1] = replace(self.links[-1], kind="inclusion")
@@ -337,25 +290,25 @@ class _Reader:
         if kind == "code":
             self._emit(kind, text.rstrip("\r\n"), start, end, lang=self._lang or "")
         elif kind == "header":
-            title = " ".join(text.split())
+            title = joined(text)
             if not self._items:
-                self._headers.append((title, self._level, self._at(start)))
+                self.headers.append((title, self._level, self._at(start)))
             self._emit(kind, title, start, end, level=self._level)
         else:
-            lines = (" ".join(line.split()) for line in text.split("\n"))
+            lines = map(joined, text.split("\n"))
             self._emit(kind, "\n".join(line for line in lines if line), start, end)
 
     def _emit(self, kind: BlockKind, text: str, start: int, end: int, lang: str = "", level: int = 0) -> None:
         self._flush()
         first, last = self._at(start), self._at(end)
         if kind == "code":
-            last = _stripped(self._text, first, last, "\r\n")
+            last = stripped(self._text, first, last, "\r\n")
             first = first if self._lang is not None or self._items else self._line_start(first)
         else:
-            last = _stripped(self._text, first, last, _BLANKS)
-            while first < last and self._text[first] in _BLANKS:
+            last = stripped(self._text, first, last, BLANKS)
+            while first < last and self._text[first] in BLANKS:
                 first += 1
-        self.blocks.append(Block(kind, text, (first, last), len(self._headers), len(self._items), lang, level))
+        self.blocks.append(Block(kind, text, (first, last), len(self.headers), len(self._items), lang, level))
 
     def _line_start(self, start: int) -> int:
         """Indented code begins with its indentation."""
@@ -368,12 +321,6 @@ class _Reader:
     def _flush(self) -> None:
         if len(self._parts) > 1:
             block = self.blocks[-1]
-            end = _stripped(self._text, block.span[1], self._at(self._parts_end), _BLANKS)
+            end = stripped(self._text, block.span[1], self._at(self._parts_end), BLANKS)
             self.blocks[-1] = replace(block, text="\n".join(self._parts), span=(block.span[0], end))
         self._parts = []
-
-
-def _stripped(text: str, start: int, end: int, blanks: str) -> int:
-    while end > start and text[end - 1] in blanks:
-        end -= 1
-    return end

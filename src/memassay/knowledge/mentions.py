@@ -42,8 +42,8 @@ _NOTE = re.compile(r"\s*\([^()]*\)\s*$")
 
 def names(title: str) -> list[str]:
     """The names of a page with this title, each as its words with single blanks between, without repetitions."""
-    plain = _NOTE.sub("", title)
-    found = (" ".join(words(form)) for form in (title, plain, plain.partition(", ")[0]))
+    plain = _NOTE.sub("", title) if ")" in title else title
+    found = (" ".join(words(form)) for form in dict.fromkeys((title, plain, plain.partition(", ")[0])))
     return [name for name in dict.fromkeys(found) if _usable(name)]
 
 
@@ -60,21 +60,20 @@ class Vocabulary:
     """Finds the names of a snapshot's pages in texts."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
         base, fresh = (_table(names) for names in snapshot.name_tables())
         self._names, self._heads = _merged(base, fresh) if fresh[0] else base
+        self._gone = snapshot.gone_names()
 
     def find(self, text: Sequence[str]) -> Iterator[str]:
         """The names that stand in a text, given as words, from left to right; none overlaps an earlier one."""
-        names, heads = self._names, self._heads
+        names, heads, gone = self._names, self._heads, self._gone
         reach = 0
         for at, word in enumerate(text):
             if at < reach or word not in heads:
                 continue
             for end in range(min(at + heads[word], len(text)), at, -1):
                 name = " ".join(text[at:end])
-                # The table of the base still holds names of pages that are gone.
-                if name in names and self._snapshot.has_name(name):
+                if name in names and name not in gone:
                     yield name
                     reach = end
                     break
@@ -119,6 +118,7 @@ class Mentioned:
         self._joined: dict[int, tuple[int, ...]] = {}
         self._in_passage: dict[int, tuple[str, ...]] = {}
         self._by_name: dict[str, tuple[int, ...]] = {}
+        self._pages: dict[str, tuple[int, ...]] = {}
 
     def scores(self, terms: Sequence[str]) -> Floats:
         """See :meth:`Snapshot.scores`."""
@@ -183,9 +183,11 @@ class Mentioned:
             if page in self._meant(name):
                 yield from self._others(name, page)
 
-    def _meant(self, name: str) -> list[int]:
-        pages: list[int] = self._snapshot.named(name).tolist()
-        return pages if len(pages) <= _SHARED else []
+    def _meant(self, name: str) -> tuple[int, ...]:
+        if name not in self._pages:
+            pages = self._snapshot.named(name).tolist()
+            self._pages[name] = tuple(pages) if len(pages) <= _SHARED else ()
+        return self._pages[name]
 
     def _others(self, name: str, page: int) -> list[int]:
         """The passages of other pages that mention a page by this name; none if they are too many."""

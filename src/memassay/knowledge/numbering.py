@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 
 from memassay.knowledge.strings import decoded, encoded
 
@@ -23,19 +24,17 @@ class Numbered:
             (self._count,) = self._db.execute(f"SELECT COALESCE(MAX(id) + 1, 0) FROM {self._table}").fetchone()
         return self._count
 
-    def learn(self, texts: Sequence[str]) -> None:
+    def learn(self, texts: Iterable[str]) -> None:
         """Know these strings; new ones get the next numbers, in their order."""
         known = self.known
-        unknown = list(dict.fromkeys(text for text in texts if text not in known))
+        unknown = [text for text in dict.fromkeys(texts) if text not in known]
         first = len(self)
         if unknown and len(known) < first:
             known.update(found(self._db, self._table, unknown))
-        new = [text for text in unknown if text not in known]
-        self._db.executemany(
-            f"INSERT INTO {self._table} VALUES (?, ?)", [(first + at, encoded(text)) for at, text in enumerate(new)]
-        )
-        known.update({text: first + at for at, text in enumerate(new)})
-        self._count = first + len(new)
+            unknown = [text for text in unknown if text not in known]
+        self._db.executemany(f"INSERT INTO {self._table} VALUES (?, ?)", zip(count(first), map(encoded, unknown)))
+        known.update(zip(unknown, count(first)))
+        self._count = first + len(unknown)
 
     def forget(self) -> None:
         """What was learnt may have been rolled back."""

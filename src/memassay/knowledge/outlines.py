@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memassay.knowledge.edits import Edit, applied, retargeted
-from memassay.knowledge.fields import Item, title_of
+from memassay.knowledge.fields import Fields, Item
 from memassay.knowledge.library import Library, no_page, page_of
 from memassay.knowledge.links import Link
 from memassay.knowledge.pages import Block, Page
@@ -18,15 +18,19 @@ DEEPEST = 200
 _HASHES = re.compile(r"#{1,6}")
 _BREAK = re.compile(r"[ \t]*\r?\n[ \t]*")
 _INNERMOST = 6
+_NAMES = Fields(["key", "title"])
 
 
-def tree(library: Library, keys: Iterable[str] | None = None, depth: int = 4) -> list[Item]:
+def tree(
+    library: Library, keys: Iterable[str] | None = None, depth: int = 4, fields: Fields | None = None
+) -> list[Item]:
     """Pages and what they include, as ``{key, title, children}``, children in the order of the text.
 
     Args:
         library: the pages.
         keys: the roots; without them, pages with a title that nothing includes, by key. A cycle has no such page.
         depth: levels below a root; 0 has no limit (but 200).
+        fields: what is shown of a page beside ``children``; key and title if None.
 
     A page that stands in the tree already is listed without its children.
 
@@ -41,16 +45,24 @@ def tree(library: Library, keys: Iterable[str] | None = None, depth: int = 4) ->
     for key in roots:
         if key not in library:
             raise no_page(library, key)
-    seen: set[str] = set()
-    return [_branch(library, key, min(depth or DEEPEST, DEEPEST), seen) for key in roots]
+    branches = _Branches(library, _NAMES if fields is None else fields, set())
+    return [branches.at(key, min(depth or DEEPEST, DEEPEST)) for key in roots]
 
 
-def _branch(library: Library, key: str, depth: int, seen: set[str]) -> Item:
-    item: Item = {"key": key, "title": title_of(library, key), "children": []}
-    if key not in seen and depth > 0:
-        seen.add(key)
-        item["children"] = [_branch(library, child, depth - 1, seen) for child in _children(library, key)]
-    return item
+@dataclass(slots=True)
+class _Branches:
+    library: Library
+    fields: Fields
+    seen: set[str]
+
+    def at(self, key: str, depth: int) -> Item:
+        """A page with what it includes, as far as that does not stand in the tree already."""
+        children: list[Item] = []
+        item = self.fields.of(self.library, page_of(self.library, key)) | {"children": children}
+        if key not in self.seen and depth > 0:
+            self.seen.add(key)
+            children += [self.at(child, depth - 1) for child in _children(self.library, key)]
+        return item
 
 
 def _children(library: Library, key: str) -> list[str]:

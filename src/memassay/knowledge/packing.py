@@ -10,9 +10,10 @@ a block to the ``[`` of the next. Only a piece of several passages that is not a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from memassay.core.dossier import block
 from memassay.core.paragraphs import Span
 from memassay.core.tokens import Tokenizer, tokenizer
 from memassay.knowledge.archive import Stored
-from memassay.knowledge.excerpts import Wanted, between, ends_word, nested
+from memassay.knowledge.excerpts import Measure, Wanted, between, nested, word_ends
 from memassay.knowledge.snapshot import Snapshot
 
 Overflow = Literal["stop", "skip"]
@@ -31,8 +32,7 @@ Overflow = Literal["stop", "skip"]
 _LEAST = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Passages ``first <= p < last`` of one page, to be shown together.
 
     Attributes:
@@ -44,8 +44,7 @@ class Candidate:
     seed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """A piece of a page that fits.
 
     Attributes:
@@ -80,11 +79,13 @@ class Packing:
         pieces: best first.
         left_out: candidates that are not shown, in their order; an earlier one may have shown a part of them.
         tokens: what the pieces take when rendered, rounded up.
+        short: a budget must be at least so many tokens larger to show anything else; 0 if nothing failed to fit.
     """
 
     pieces: tuple[Packed, ...]
     left_out: tuple[Candidate, ...]
     tokens: int
+    short: int
 
 
 def of_passage(snapshot: Snapshot, passage: int, *, seed: bool = True) -> Candidate:
@@ -170,6 +171,8 @@ class _Packer:
         self._room = max(budget, 0) * self._tokens.marks_per_token
         self._budget = self._room
         self._single = snapshot.headed if heads else snapshot.marks
+        self._one = _number_marks(snapshot.tokens, 1)
+        self._short = 0  # the least that anything lacked, in marks
         self._pieces: list[Packed] = []
         self.shown: set[int] = set()
         self.wanted: Wanted | None = None
@@ -177,7 +180,7 @@ class _Packer:
     def add_all(self, runs: Sequence[tuple[int, int]]) -> bool:
         """Show these runs of passages, if all of them fit."""
         marks = [self._marks(first, last) + self._number(at) for at, (first, last) in enumerate(runs)]
-        if sum(marks) > self._room:
+        if not self._fits(sum(marks)):
             return False
         for (first, last), taken in zip(runs, marks, strict=True):
             self._add(self._excerpt(first, last), taken)
@@ -188,15 +191,21 @@ class _Packer:
         before = len(self._pieces)
         for passage in self._best_first(passages):
             taken = self._marks(passage, passage + 1) + self._number(0)
-            if taken > self._room:
+            if not self._fits(taken):
                 self._clip(self._excerpt(passage, passage + 1))
                 break
             self._add(self._excerpt(passage, passage + 1), taken, part=True)
         return len(self._pieces) > before
 
     def packing(self, left_out: Sequence[Candidate]) -> Packing:
-        used = self._budget - self._room
-        return Packing(tuple(self._pieces), tuple(left_out), -(-used // self._tokens.marks_per_token))
+        used, per = self._budget - self._room, self._tokens.marks_per_token
+        return Packing(tuple(self._pieces), tuple(left_out), -(-used // per), -(-self._short // per))
+
+    def _fits(self, marks: int) -> bool:
+        lacking = marks - self._room
+        if lacking > 0:
+            self._short = min(lacking, self._short or lacking)
+        return lacking <= 0
 
     def _best_first(self, passages: Sequence[int]) -> list[int]:
         if self._scores is None:
@@ -206,12 +215,11 @@ class _Packer:
 
     def _number(self, ahead: int) -> int:
         """What the number of a block takes more than a ``1``."""
-        name = self._tokens.name
-        return _number_marks(name, len(self._pieces) + ahead + 1) - _number_marks(name, 1)
+        return _number_marks(self._snapshot.tokens, len(self._pieces) + ahead + 1) - self._one
 
     def _marks(self, first: int, last: int) -> int:
         if last - first == 1:
-            return int(self._single[first])
+            return self._single.item(first)
         snapshot = self._snapshot
         page = int(snapshot.page_of[first])
         whole = last - first == int(snapshot.starts[page + 1] - snapshot.starts[page])
@@ -220,9 +228,9 @@ class _Packer:
         return self._tokens.marks(block(1, self._shown(self._excerpt(first, last))))
 
     def _excerpt(self, first: int, last: int) -> _Excerpt:
-        page = int(self._snapshot.page_of[first])
-        stored, start = self._snapshot.stored(page), int(self._snapshot.starts[page])
-        span = int(stored.numbers.starts[first - start]), int(stored.numbers.ends[last - 1 - start])
+        page = self._snapshot.page_of.item(first)
+        stored, start = self._snapshot.stored(page), self._snapshot.starts.item(page)
+        span = stored.numbers.starts.item(first - start), stored.numbers.ends.item(last - 1 - start)
         return _Excerpt(stored, first, last, span, stored.heads[first - start])
 
     def _shown(self, excerpt: _Excerpt) -> str:
@@ -258,37 +266,47 @@ class _Packer:
     def _clip_head(self, excerpt: _Excerpt) -> None:
         start, end = excerpt.span
         whole = self._shown(excerpt)
-        head = len(whole) - (end - start)
-        room = self._room - self._number(0)
+        head, number = len(whole) - (end - start), self._number(0)
+        room = self._room - number
         # What is left of the block when it is cut to the budget is not always as many marks as it was cut to, so it is
         # counted, and gives up words until it fits.
-        limit = len(self._tokens.cut(block(1, whole), room)) - len("[1] ")
-        for kept in _word_ends(whole, min(limit, len(whole))):
-            if kept < head + _LEAST:
-                return
+        limit = min(len(self._tokens.cut(block(1, whole), room)) - len("[1] "), len(whole))
+        enough = word_ends(whole, head + _LEAST, len(whole))
+        for kept in reversed(list(word_ends(whole, head + _LEAST, limit))):
             marks = self._tokens.marks(block(1, whole[:kept]))
             if marks <= room:
+                self._short = 1
                 clipped = excerpt._replace(span=(start, start + kept - head))
-                self._add(clipped, marks + self._number(0), part=True, clipped=True)
+                self._add(clipped, marks + number, part=True, clipped=True)
                 return
+        for least in islice(enough, 1):
+            self._short = max(self._tokens.marks(block(1, whole[:least])) - 1 - room, 1)
 
     def _clip_around(self, excerpt: _Excerpt, spans: Sequence[Span]) -> None:
         """Show the last of these parts, each within the next, that fits, and words of the one after it."""
-        room = self._room - self._number(0)
+        number = self._number(0)
         kept, marks = (spans[0][0], spans[0][0]), 0
+        before = block(1, "").rstrip("\n") + self._shown(excerpt._replace(span=kept)).lstrip()
+        measure = Measure(self._tokens, before, excerpt.stored.text, "\n")
 
         def fits(span: Span) -> bool:
             nonlocal kept, marks
-            taken = self._tokens.marks(block(1, self._shown(excerpt._replace(span=span))))
-            if taken <= room:
-                kept, marks = span, taken
-            return taken <= room
+            taken = measure(span) + number
+            if taken > self._room:
+                return False
+            kept, marks = span, taken
+            return True
 
         # Up to the first that does not fit, not the last that does: so a larger budget never shows less.
         large = next((span for span in spans if not fits(span)), kept)
-        next((span for span in between(excerpt.stored.text, kept, large) if not fits(span)), None)
-        if kept[1] - kept[0] >= _LEAST:
-            self._add(excerpt._replace(span=kept), marks + self._number(0), part=True, clipped=True)
+        parts = list(between(excerpt.stored.text, kept, large))
+        missed = next((span for span in parts if not fits(span)), large)
+        said = kept[1] - kept[0] >= _LEAST
+        if not said:
+            missed = next((span for span in parts if span[1] - span[0] >= _LEAST), missed)
+        self._fits(measure(missed) + number)
+        if said:
+            self._add(excerpt._replace(span=kept), marks, part=True, clipped=True)
 
 
 class _Excerpt(NamedTuple):
@@ -304,11 +322,6 @@ class _Excerpt(NamedTuple):
 @cache
 def _number_marks(tokens: str, number: int) -> int:
     return tokenizer(tokens).marks(str(number))
-
-
-def _word_ends(text: str, limit: int) -> Iterator[int]:
-    """Places up to ``limit`` where a word ends, the last one first."""
-    return (at for at in range(limit, 0, -1) if ends_word(text, at))
 
 
 def _runs(passages: Sequence[int]) -> list[tuple[int, int]]:

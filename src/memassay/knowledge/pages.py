@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from memassay.knowledge import frontmatter, markdown
 from memassay.knowledge.links import Link, LinkKind
-from memassay.knowledge.markdown import Block, BlockKind, Section
+from memassay.knowledge.prose import Block, BlockKind, Section
 
 __all__ = ["Block", "BlockKind", "Link", "LinkKind", "Page", "Section", "parse"]
 

@@ -24,7 +24,7 @@ def pages_in(folder: Path, *, write: bool) -> Path:
     """
     around = folder / _STORE if (folder / _BUILT).is_file() else folder
     for place in (around, *folder.resolve().parents):
-        memory = _sealed_by(place)
+        memory = sealed_by(place)
         if memory is not None:
             break
     else:
@@ -37,7 +37,7 @@ def pages_in(folder: Path, *, write: bool) -> Path:
     return folder if folder.resolve().is_relative_to(pages.resolve()) else pages
 
 
-def _sealed_by(place: Path) -> str | None:
+def sealed_by(place: Path) -> str | None:
     """The memory whose complete store a folder is, or None for any other folder."""
     try:
         seal = json.loads((place / _SEAL).read_bytes())

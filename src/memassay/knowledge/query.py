@@ -25,10 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from memassay.core.errors import UsageError, suggestion
-from memassay.knowledge import edits, frontmatter
+from memassay.knowledge import edits
+from memassay.knowledge.conditions import mapping_in
 from memassay.knowledge.edits import Change
 from memassay.knowledge.fields import Fields, Item
 from memassay.knowledge.filters import filtered, keys_of
@@ -104,16 +105,7 @@ def run(
 
 
 def _document(document: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    if not isinstance(document, str):
-        return document
-    try:
-        node = frontmatter.tree(document, 0, len(document), "The query")
-    except frontmatter.Unreadable as error:
-        raise UsageError(str(error)) from None
-    value = {} if node is None else node.value
-    if not isinstance(value, dict):
-        raise UsageError("The query is a mapping, such as 'filter: {status: draft}'.")
-    return cast(dict[str, Any], value)
+    return mapping_in(document, "The query", "filter: {status: draft}") if isinstance(document, str) else document
 
 
 def _find(library: Library, given: Mapping[str, Any], rank: Rank | None, limits: Limits) -> Outcome:

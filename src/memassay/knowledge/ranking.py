@@ -101,9 +101,10 @@ def rank(
         own[named] += weights.anchor * rarest
         if similar is not None:
             own[similar[0]] += weights.dense * rarest * similar[1]
-    seed, reached, factor = _pairs(index, top(own, weights.seeds), weights)
+    best = top(own, max(weights.seeds, _FRONT))
+    seed, reached, factor = _pairs(index, best[: weights.seeds], weights)
     # Everything that can come to the front: what takes part in a pair, and the best without one.
-    pool = np.unique(np.concatenate([seed, reached, top(own, _FRONT)]))
+    pool = np.unique(np.concatenate([seed, reached, best[:_FRONT]]))
     by_term = np.asarray(index.weights(distinct, pool), dtype=np.float64)
     together, via = _together(by_term, own[pool], np.searchsorted(pool, seed), np.searchsorted(pool, reached), factor)
     brought = np.full(len(own), -1, dtype=np.int64)
@@ -121,10 +122,12 @@ def rank(
 def top(scores: Floats, count: int) -> Ids:
     """The highest ``count`` of the scores above 0, best first; equal scores keep their order."""
     matched = np.flatnonzero(scores > 0)
+    values = scores.take(matched)
     if 0 < count < len(matched):
-        least = np.partition(scores[matched], len(matched) - count)[len(matched) - count]
-        matched = matched[scores[matched] >= least]
-    order: Ids = matched[np.argsort(-scores[matched], kind="stable")][:count]
+        at = len(matched) - count
+        high = np.flatnonzero(values >= np.partition(values, at)[at])
+        matched, values = matched.take(high), values.take(high)
+    order: Ids = matched.take(np.argsort(-values, kind="stable")[:count])
     return order
 
 
@@ -156,7 +159,8 @@ def _together(by_term: Floats, own: Floats, left: Ids, right: Ids, factor: Float
     """
     name = own - by_term.sum(axis=0)
     both = np.maximum(by_term[:, left], by_term[:, right]).sum(axis=0) + np.maximum(name[left], name[right])
-    value = np.tile(factor * both, 2)
+    worth = factor * both
+    value = np.concatenate([worth, worth])
     passage, partner = np.concatenate([right, left]), np.concatenate([left, right])
     order = np.lexsort((partner, -value, passage))
     passage, partner, value = passage[order], partner[order], value[order]
@@ -183,10 +187,11 @@ def _by_novelty(by_term: Floats, total: Floats, novelty: float) -> Ids:
     left = 1 - novelty * np.divide(by_term, most, out=np.zeros_like(by_term), where=most > 0)
     kept = total - 0.5 * by_term.sum(axis=0)
     counts = np.full(len(by_term), 0.5)
-    order = np.empty(len(total), dtype=np.int64)
-    for place in range(len(total)):
-        best = int((kept + counts @ by_term).argmax())
-        order[place] = best
+    after = list(left.T)
+    order = []
+    for _ in range(len(total)):
+        best = (kept + counts @ by_term).argmax()
+        order.append(best)
         kept[best] = -np.inf
-        counts *= left[:, best]
-    return order
+        counts *= after[best]
+    return np.array(order, dtype=np.int64)

@@ -11,6 +11,7 @@ from memassay.knowledge.library import Library, no_page
 from memassay.knowledge.links import meant
 
 Rank = Callable[[str], Sequence[str]]
+Condition = Callable[[Library], Callable[[str], bool]]
 
 _FUSION = 60
 
@@ -38,18 +39,29 @@ class Around:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Pages below others: below every page of ``inside``, below one of ``inside_any``, below none of ``outside``."""
+    """Pages below others: below every page of ``inside``, below one of ``inside_any``, below none of ``outside``.
+
+    ``condition`` is what else they must meet: a filter (:mod:`memassay.knowledge.filters`), or None.
+    """
 
     inside: tuple[Around, ...] = ()
     inside_any: tuple[Around, ...] = ()
     outside: tuple[Around, ...] = ()
+    condition: Condition | None = None
 
     @classmethod
     def read(
-        cls, inside: Iterable[object] = (), any_of: Iterable[object] = (), outside: Iterable[object] = ()
+        cls,
+        inside: Iterable[object] = (),
+        any_of: Iterable[object] = (),
+        outside: Iterable[object] = (),
+        condition: Condition | None = None,
     ) -> Selector:
-        """From the lists of a tool call (``in``, ``in_any``, ``not_in``)."""
-        return cls(*(tuple(Around.read(given) for given in listed) for listed in (inside, any_of, outside)))
+        """From the lists of a tool call (``in``, ``in_any``, ``not_in``) and a filter."""
+        below, any_below, not_below = (
+            tuple(Around.read(given) for given in listed) for listed in (inside, any_of, outside)
+        )
+        return cls(below, any_below, not_below, condition)
 
     def keys(self, library: Library, within: Iterable[str] | None = None) -> list[str]:
         """The selected keys, sorted.
@@ -64,6 +76,8 @@ class Selector:
             chosen &= {key for around in self.inside_any for key in below(library, around)}
         for around in self.outside:
             chosen -= below(library, around)
+        if self.condition is not None:
+            chosen = set(filter(self.condition(library), chosen))
         return sorted(chosen)
 
 

@@ -13,9 +13,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import anyio.to_thread
@@ -30,7 +30,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memassay.core.errors import EnvironmentProblem, MemassayError, UnknownName, UsageError
-from memassay.knowledge.tools import Desk, Tool
+from memassay.knowledge.tools import Offer
 from memassay.version import __version__
 
 PATH = "/mcp"
@@ -42,7 +42,32 @@ _STOPS = (signal.SIGTERM, signal.SIGINT)
 _log = logging.getLogger(__name__)
 
 
-def make_server(desk: Desk) -> Server[Any]:
+class Offers(Protocol):
+    """What is served; :class:`~memassay.knowledge.tools.Desk` offers tools over notes."""
+
+    @property
+    def tools(self) -> Mapping[str, Offer]:
+        """By the name that clients use."""
+        ...
+
+    @property
+    def write(self) -> bool:
+        """Whether a tool may change anything."""
+        ...
+
+    @property
+    def instructions(self) -> str:
+        """What a model should know before it calls anything."""
+        ...
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Sequence[str]:
+        """The texts that a tool answers; called from several threads. Raises ``MemassayError`` to refuse."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def make_server(desk: Offers) -> Server[Any]:
     """The protocol's view of the tools; it does not open, refresh or close anything by itself."""
     threads: list[anyio.CapacityLimiter] = []  # made in the event loop that it will belong to
 
@@ -79,7 +104,7 @@ def make_server(desk: Desk) -> Server[Any]:
     )
 
 
-def serve_stdio(desk: Desk) -> None:
+def serve_stdio(desk: Offers) -> None:
     """Serve one client on standard input and output until it closes them, or until SIGTERM or Ctrl-C.
 
     Raises:
@@ -102,7 +127,7 @@ def serve_stdio(desk: Desk) -> None:
         pass  # the client has left in the middle of an answer
 
 
-def serve_http(desk: Desk, listener: socket.socket) -> None:
+def serve_http(desk: Offers, listener: socket.socket) -> None:
     """Serve any number of clients at ``/mcp`` until SIGTERM or Ctrl-C.
 
     Only pages and programs of this machine get an answer: a request whose ``Origin`` is another site is refused, and on
@@ -164,7 +189,7 @@ def is_loopback(address: str) -> bool:
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
-def _described(name: str, tool: Tool, write: bool) -> types.Tool:
+def _described(name: str, tool: Offer, write: bool) -> types.Tool:
     may_edit = write and (tool.takes.edits or tool.name == "query")
     return types.Tool(
         name=name,

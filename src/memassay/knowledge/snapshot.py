@@ -14,7 +14,7 @@ Scores       ``scores(terms) -> float32[passages]``, ``weights(terms, passages) 
 Links        ``out_edges(pages, kind=None) -> Edges``, ``in_edges(pages, kind=None) -> Edges``,
              ``neighbours(passages) -> (positions, passages)``; with dangling ones ``targets(page)``, ``sources(key)``
 Names        ``find(key) -> int`` (-1), ``key(page)``, ``keys()``, ``title(page)``, ``named(name) -> int64[n]``,
-             ``has_name(name)``, ``name_tables()``
+             ``name_tables()``, ``gone_names()``
 Texts        ``stored(page) -> Stored``, ``text(passage)``, ``span(passage)``, ``head(passage)``
 Terms        ``terms_of(page) -> (ids, counts)``, ``title_terms(page) -> ids``, ``term_ids(terms) -> int64`` (-1),
              ``scores_of(ids, times) -> float32[passages]``
@@ -81,6 +81,8 @@ class Snapshot:
         base, fresh = segments
         self.version, self.tokens = version, tokens
         self._base, self._fresh, self._archive, self._gone_terms = base, fresh, archive, gone_terms
+        # Mostly nothing has changed since the base: it would cost as much to ask an empty segment as a full one.
+        self._segments = ((base, 0), (fresh, len(base.lengths)))[: 2 if len(fresh.ids) else 1]
         self._order_pages(gone)
         sizes = _both(np.diff(base.starts), np.diff(fresh.starts))
         first = _both(base.starts[:-1], fresh.starts[:-1] + len(base.lengths))
@@ -112,6 +114,7 @@ class Snapshot:
         number = np.arange(len(self._pages), dtype=np.int32)
         self._number = np.full(len(base.ids) + len(fresh.ids), -1, dtype=np.int32)
         self._number[self._pages] = number
+        self._ids = _both(base.ids, fresh.ids)[self._pages]
         self._nodes = _both(base.nodes, fresh.nodes)[self._pages]
         self._at_node = np.full(max(len(base.into_starts), len(fresh.into_starts)) - 1, -1, dtype=np.int32)
         self._at_node[self._nodes] = number
@@ -132,27 +135,27 @@ class Snapshot:
         found = np.zeros(len(self._norms), dtype=np.float32)
         for term, idf, count in zip(terms, self._idf(terms), times, strict=True):
             weight = np.float32(idf * count)
-            for segment, offset in self._segments():
+            for segment, offset in self._segments:
                 here = _range(segment, term)
-                docs = segment.docs[here] + offset if offset else segment.docs[here]
+                docs = segment.docs[here].astype(np.int64) + offset
                 counts = segment.counts[here].astype(np.float32)
-                found[docs] += weight * (counts / (counts + self._norms[docs]))
-        return found[self._passages]
+                found[docs] += weight * (counts / (counts + self._norms.take(docs)))
+        return found.take(self._passages)
 
     def weights(self, terms: Sequence[str], passages: NDArray[np.integer]) -> Floats:
         """``[len(terms), len(passages)]``: what each term gives to the score of each passage."""
         found = np.zeros((len(terms), len(passages)), dtype=np.float32)
         where = self._passages[passages]
+        norms = self._norms[where]
         rows = self._term_ids(terms)
         idf = self._idf(rows)
         for row, term in enumerate(rows):
-            for segment, offset in self._segments():
-                docs = _docs(segment, term)
-                hit = np.flatnonzero(_present(docs, where - offset))
-                if len(hit):
-                    at = np.searchsorted(docs, where[hit] - offset)
-                    counts = segment.counts[_range(segment, term)][at].astype(np.float32)
-                    found[row, hit] = np.float32(idf[row]) * (counts / (counts + self._norms[where[hit]]))
+            for segment, offset in self._segments:
+                here = _range(segment, term)
+                at = _places(segment.docs[here], where - offset)
+                hit = np.flatnonzero(at >= 0)
+                counts = segment.counts[here].take(at.take(hit)).astype(np.float32)
+                found[row, hit] = np.float32(idf[row]) * (counts / (counts + norms.take(hit)))
         return found
 
     def holding(self, terms: Sequence[str]) -> Longs:
@@ -161,11 +164,13 @@ class Snapshot:
         if not rows:
             return np.arange(self.passages, dtype=np.int64)
         parts = []
-        for segment, offset in self._segments():
+        for segment, offset in self._segments:
             docs = sorted((_docs(segment, term) for term in rows), key=len)
             common = docs[0]
             for other in docs[1:]:
-                common = common[_present(other, common)]
+                if not len(common):
+                    break
+                common = common[_places(other, common) >= 0]
             parts.append(self._place[common + offset])
         found = np.sort(np.concatenate(parts)).astype(np.int64)
         return found[found >= 0]
@@ -190,14 +195,11 @@ class Snapshot:
         return [math.log(1 + (self.passages - n + 0.5) / (n + 0.5)) if n else 0.0 for n in held]
 
     def _df(self, term: int) -> int:
-        held = sum(len(_docs(segment, term)) for segment, _ in self._segments())
+        held = sum(len(_docs(segment, term)) for segment, _ in self._segments)
         return held - self._gone_terms.get(term, 0)
 
     def _term_ids(self, terms: Sequence[str]) -> list[int]:
         return self._archive.term_ids(terms)
-
-    def _segments(self) -> tuple[tuple[Segment, int], ...]:
-        return (self._base, 0), (self._fresh, len(self._base.lengths))
 
     # -- links -----------------------------------------------------------------------------------------------------
 
@@ -228,11 +230,11 @@ class Snapshot:
         asked = np.asarray(passages, dtype=np.int64)
         own = self.page_of[asked]
         parts = []
-        for segment, offset in self._segments():
-            inside = self._passages[asked] - offset
+        for segment, offset in self._segments:
+            inside = (self._passages[asked] - offset).astype(segment.out_passages.dtype)
             mine = np.flatnonzero((inside >= 0) & (inside < len(segment.lengths)))
-            first = np.searchsorted(segment.out_passages, inside[mine])
-            count = np.searchsorted(segment.out_passages, inside[mine], side="right") - first
+            first = segment.out_passages.searchsorted(inside[mine])
+            count = segment.out_passages.searchsorted(inside[mine], side="right") - first
             links, owner = ranges(first, count), np.repeat(mine, count)
             target = self._at_node[segment.out_nodes[links]]
             owner, target = owner[target >= 0], target[target >= 0]
@@ -269,7 +271,7 @@ class Snapshot:
     def _links_into(self, nodes: Ints) -> list[tuple[Longs, Longs, NDArray[np.int8]]]:
         """(place in ``nodes``, passage that holds the link, kind), for each segment."""
         found = []
-        for segment, offset in self._segments():
+        for segment, offset in self._segments:
             known = np.flatnonzero((nodes >= 0) & (nodes < len(segment.into_starts) - 1))
             at, owner = _links(segment.into_starts, nodes[known].astype(np.int64), known)
             links = segment.into_links[at]
@@ -314,12 +316,17 @@ class Snapshot:
         return found[found >= 0]
 
     def name_tables(self) -> tuple[Strings, Strings]:
-        """All names, some perhaps of pages that are no more; :meth:`named` knows."""
+        """All names, also those of :meth:`gone_names`."""
         return self._base.names, self._fresh.names
 
-    def has_name(self, name: str) -> bool:
-        """Whether any page has this name."""
-        return len(self.named(name)) > 0
+    def gone_names(self) -> frozenset[str]:
+        """The names in the tables that no page has any more."""
+        base = self._base
+        if len(self._ids) == len(base.ids) + len(self._fresh.ids):
+            return frozenset()  # no page of the base is gone
+        alive = np.logical_or.reduceat(self._number[base.name_pages] >= 0, base.name_starts[:-1])
+        gone = (base.names[at] for at in np.flatnonzero(~alive).tolist())
+        return frozenset(name for name in gone if self._fresh.names.find(name) < 0)
 
     def stored(self, page: int) -> Stored:
         """What the catalog holds of a page.
@@ -327,8 +334,7 @@ class Snapshot:
         Raises:
             EnvironmentProblem: the snapshot is so old that the catalog has forgotten the page.
         """
-        row, edge = int(self._pages[page]), len(self._base.ids)
-        return self._archive.stored(int(self._base.ids[row] if row < edge else self._fresh.ids[row - edge]))
+        return self._archive.stored(self._ids.item(page))
 
     def span(self, passage: int) -> tuple[int, int]:
         """The place of a passage in the text of its page, in characters."""
@@ -383,13 +389,14 @@ def _docs(segment: Segment, term: int) -> Ints:
     return segment.docs[_range(segment, term)]
 
 
-def _present(values: Ints, wanted: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """For each number wanted, whether it is among the values, which are ascending."""
+def _places(values: Ints, wanted: NDArray[np.integer]) -> Longs:
+    """For each number wanted its place among the values, which are ascending; -1 where it is not one of them."""
     if not len(values):
-        return np.zeros(len(wanted), dtype=bool)
-    at = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
-    found: NDArray[np.bool_] = values[at] == wanted
-    return found
+        return np.full(len(wanted), -1, dtype=np.int64)
+    # Of the same type, or all of the values are converted first.
+    at = np.minimum(values.searchsorted(wanted.astype(values.dtype)), len(values) - 1)
+    at[values.take(at) != wanted] = -1
+    return at
 
 
 def _links(starts: Longs, rows: Longs, owners: Longs) -> tuple[Longs, Longs]:

@@ -28,21 +28,25 @@ from memassay.core.digest import digest_text
 from memassay.core.errors import UsageError
 from memassay.knowledge import census, edits, outlines, packing, query, views
 from memassay.knowledge.entries import Settings
-from memassay.knowledge.fields import Item
+from memassay.knowledge.fields import Fields, Item
 from memassay.knowledge.finder import Finder
 from memassay.knowledge.folder import Change, Entry, Folder, checked
+from memassay.knowledge.grains import Grain, candidate
 from memassay.knowledge.holdings import Holdings
 from memassay.knowledge.index import Incoming, Index
 from memassay.knowledge.library import page_of
 from memassay.knowledge.links import meant
 from memassay.knowledge.listing import Listing
+from memassay.knowledge.nearness import NearFinder, Progress, unseen
 from memassay.knowledge.opening import DAMAGE, held_for_editing, opened_index
-from memassay.knowledge.packing import Candidate, Overflow, Packing
+from memassay.knowledge.packing import Overflow, Packing
 from memassay.knowledge.pages import Page
 from memassay.knowledge.query import Outcome
 from memassay.knowledge.similarity import similar_pages
 from memassay.knowledge.snapshot import Snapshot
 from memassay.knowledge.transaction import Mark
+from memassay.retrieval.embedders import Embedder
+from memassay.retrieval.vectors import SealedCache, VectorCache
 
 PLACE = ".memassay"
 
@@ -52,7 +56,6 @@ _RACE_NS = 2_000_000_000
 _DEFAULTS = Settings()
 _NO_BUDGET = 1 << 40
 
-Grain = Literal["passage", "section", "page"]
 # From a question to passages, best first, and a score for every passage of the snapshot.
 Ranker = Callable[[Snapshot, str], tuple[Sequence[int], NDArray[np.floating]]]
 
@@ -60,13 +63,14 @@ Ranker = Callable[[Snapshot, str], tuple[Sequence[int], NDArray[np.floating]]]
 class KnowledgeStore:
     """An open store. Threads may share it; edits take turns. Make one with :meth:`open`."""
 
-    def __init__(self, folder: Folder, index: Index, *, writable: bool) -> None:
-        self.folder, self.writable = folder, writable
+    def __init__(self, folder: Folder, index: Index, place: Path, *, writable: bool) -> None:
+        self.folder, self.writable, self._place = folder, writable, place
         self._index = index
         self._lock = threading.RLock()
         self._library = Holdings(index.snapshot)
-        self.finder = Finder(index.indexing.terms)
+        self.finder: Finder = Finder(index.indexing.terms)
         self._held: int | None = None
+        self._touched: dict[str, Mark] = {}
 
     @classmethod
     def open(
@@ -98,6 +102,8 @@ class KnowledgeStore:
         place, given = (root / PLACE, False) if index is None else (index, True)
         held = held_for_editing(root) if writable else None
         try:
+            if writable:
+                folder.recover()
             try:
                 return cls._filled(folder, place, settings, writable, given, refresh, held)
             except DAMAGE:
@@ -105,7 +111,7 @@ class KnowledgeStore:
                 if writable:
                     Index.destroy(place)
                     return cls._filled(folder, place, settings, writable, given, True, held)
-                store = cls(folder, Index.private(settings), writable=False)
+                store = cls(folder, Index.private(settings), place, writable=False)
                 store.refresh()
                 return store
         except BaseException:
@@ -126,7 +132,7 @@ class KnowledgeStore:
     ) -> KnowledgeStore:
         opened, fresh = opened_index(place, settings, writable, given)
         try:
-            store = cls(folder, opened, writable=writable)
+            store = cls(folder, opened, place, writable=writable)
             if refresh or fresh:
                 store.refresh()
         except BaseException:
@@ -195,7 +201,24 @@ class KnowledgeStore:
                 self._index.update(changed, self._read, removed)
             if touched and self._index.writable:
                 self._index.touch(touched)
+            elif touched:
+                self._touched.update(touched)
             return self._index.snapshot.version != before
+
+    def embed_with(self, model: Embedder, progress: Progress = unseen) -> NearFinder:
+        """Let an embedding model help searches to find their seeds from now on; it embeds when first asked.
+
+        Vectors are kept beside the index, by the digest of what was embedded, and never again computed, if the store
+        keeps its index up to date. A store that is only read takes those that are there, and writes nothing.
+
+        Args:
+            model: see :func:`memassay.retrieval.embedders.embedder`.
+            progress: called with (done, total) while texts are embedded.
+        """
+        keeps = self._index.writable and self._index.shared
+        cache = VectorCache(self._place) if keeps else SealedCache(self._place)
+        self.finder = NearFinder(self.terms, model, cache, progress)
+        return self.finder
 
     def rebuild(self) -> None:
         """Make the index anew from the pages."""
@@ -207,7 +230,7 @@ class KnowledgeStore:
             self._index.compact()
 
     def _walked(self) -> dict[str, Entry | None]:
-        return {entry.key: entry for entry in self.folder.walk()}
+        return {entry.key: entry for entry in self.folder.walk(sweep=self.writable)}
 
     def _looked(self, keys: Iterable[str]) -> dict[str, Entry | None]:
         return {key: self.folder.entry(key) for key in dict.fromkeys(keys)}
@@ -222,13 +245,18 @@ class KnowledgeStore:
             if mark is None:
                 if _possible(key):
                     changed.append(key)
-            elif (mark.size, mark.mtime) != (entry.size, entry.mtime_ns) or mark.seen - mark.mtime < _RACE_NS:
+            elif _may_differ(self._again(key, mark), entry):
                 incoming = self._read(key)
                 if incoming is not None and digest_text(incoming.text) == mark.digest:
                     touched[key] = Mark(incoming.size, incoming.mtime, incoming.seen, mark.digest)
                 else:
                     changed.append(key)
         return changed, touched
+
+    def _again(self, key: str, mark: Mark) -> Mark:
+        """The mark of a page that was read again since, where the index cannot be told."""
+        touched = self._touched.get(key)
+        return touched if touched is not None and touched.digest == mark.digest else mark
 
     def _read(self, key: str) -> Incoming | None:
         seen = time.time_ns()
@@ -271,7 +299,7 @@ class KnowledgeStore:
         shown = passages if limit is None else passages[:limit]
         if bounded and max_tokens is not None:
             shown = packing.near_enough(snapshot, shown, max_tokens)
-        candidates = (_candidate(snapshot, int(passage), grain) for passage in shown)
+        candidates = (candidate(snapshot, int(passage), grain) for passage in shown)
         budget = _NO_BUDGET if max_tokens is None else max_tokens
         return packing.pack(
             snapshot,
@@ -307,27 +335,39 @@ class KnowledgeStore:
         left_out = [self.key(key) for key in options.pop("exclude", ())]
         return views.retrieve(self.library, [self.key(key) for key in seeds], exclude=left_out, **options)
 
-    def tree(self, keys: Iterable[str] | None = None, depth: int = 4) -> list[Item]:
+    def tree(self, keys: Iterable[str] | None = None, depth: int = 4, fields: Fields | None = None) -> list[Item]:
         """Pages and what they include; see :func:`memassay.knowledge.outlines.tree`."""
-        return outlines.tree(self.library, None if keys is None else [self.key(key) for key in keys], depth)
+        return outlines.tree(self.library, None if keys is None else [self.key(key) for key in keys], depth, fields)
 
     def squash(self, key: str, depth: int = 2) -> str:
         """A page and what it includes as one text; see :func:`memassay.knowledge.outlines.squash`."""
         return outlines.squash(self.library, self.key(key), depth)
 
-    def stats(self, key: str | None = None, *, similar: bool = True, threshold: float = 0.85) -> Item:
-        """Figures of one page, or of all; see :mod:`memassay.knowledge.census`.
+    def stats(
+        self,
+        key: str | None = None,
+        *,
+        keys: Iterable[str] | None = None,
+        similar: bool = True,
+        threshold: float = 0.85,
+    ) -> Item:
+        """Figures of one page, of some pages, or of all; see :mod:`memassay.knowledge.census`.
 
         Args:
             key: the page, or None.
+            keys: without ``key``, the pages that are counted; all of them if None.
             similar: look for pages that say the same (some milliseconds a page).
             threshold: from which likeness on, 0 to 1.
         """
         library = self.library
         alike = partial(similar_pages, library.snapshot) if similar else None
         if key is None:
-            return census.stats(library, similar=alike, threshold=threshold, broken=self._broken)
+            return census.stats(library, keys, similar=alike, threshold=threshold, broken=self._broken)
         return census.page_stats(library, self.key(key), similar=alike, threshold=threshold, broken=self._broken)
+
+    def table(self, keys: Iterable[str] | None = None) -> list[Item]:
+        """A row of figures for every page, or for some; see :func:`memassay.knowledge.census.table`."""
+        return census.table(self.library, self.library.keys() if keys is None else keys)
 
     def _broken(self, page: Page) -> bool:
         """Whether the file of a page is not UTF-8: only then does its text have marks of what could not be read."""
@@ -411,14 +451,17 @@ class KnowledgeStore:
         return list(changes)
 
 
+def _may_differ(mark: Mark, entry: Entry) -> bool:
+    """Whether a file may say something else than when it was read.
+
+    A program may set the time of change of a text back, but not the time at which it did so.
+    """
+    last = max(entry.mtime_ns, entry.ctime_ns)
+    return (mark.size, mark.mtime) != (entry.size, entry.mtime_ns) or mark.seen - last < _RACE_NS
+
+
 def _possible(key: str) -> bool:
     try:
         return checked(key) == key
     except UsageError:
         return False
-
-
-def _candidate(snapshot: Snapshot, passage: int, grain: Grain) -> Candidate:
-    if grain == "page":
-        return packing.of_page(snapshot, int(snapshot.page_of[passage]))
-    return (packing.of_section if grain == "section" else packing.of_passage)(snapshot, passage)

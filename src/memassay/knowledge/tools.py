@@ -26,19 +26,24 @@ _READING = "This store is served to be read; start the server with --write to ed
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool.
+class Offer:
+    """A tool as clients are told of it.
 
     Attributes:
         name: without a prefix.
         says: what it does, for the model that chooses.
         takes: the class of its arguments.
-        run: gives the answer.
     """
 
     name: str
     says: str
     takes: type[Arguments]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Offer):
+    """A tool over notes; ``run`` gives the answer."""
+
     run: Callable[[Answers, Any], Reply]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -60,9 +61,10 @@ class Transaction:
 
     def put(self, entries: Sequence[tuple[Entry, Mark]]) -> None:
         """Keep pages, each in place of the one with its key that was alive."""
-        terms = [term for entry, _ in entries for own in entry.terms for term in own]
+        terms = list(chain.from_iterable(chain.from_iterable(entry.terms for entry, _ in entries)))
         self._terms.learn(terms)
-        self._terms.learn([term for entry, _ in entries for term in entry.title_terms])
+        self._terms.learn(chain.from_iterable(entry.title_terms for entry, _ in entries))
+        old = len(self._nodes)
         self._nodes.learn([key for entry, _ in entries for key in (entry.page.key, *(edge[0] for edge in entry.edges))])
         term_of, node_of = self._terms.known, self._nodes.known
         figures = [
@@ -87,7 +89,7 @@ class Transaction:
             front = json.dumps(page.front) if page.front else "{}"
             texts.append((self._top, front, _lines(entry.heads), encoded(page.text)))
             wiki.extend((encoded(tail), node) for tail in entry.tails)
-        self._bury([page[1] for page in pages])
+        self._bury([page[1] for page in pages if page[1] < old])
         self._db.executemany("INSERT INTO pages VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", pages)
         self._db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?)", texts)
         self._db.executemany("INSERT OR IGNORE INTO wiki VALUES (?, ?)", wiki)

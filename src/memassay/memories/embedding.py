@@ -11,16 +11,12 @@ from pydantic import JsonValue
 from memassay.core.contracts import BuildContext
 from memassay.core.errors import CannotMeasure, MissingExtra
 from memassay.memories.folder import damaged
-from memassay.retrieval.dense import DenseIndex, Ids, Search, chosen
-from memassay.retrieval.embedders import Embedder, Vectors, embedder
+from memassay.retrieval.dense import DenseIndex, Search, chosen
+from memassay.retrieval.embedders import Embedder, embedder
 from memassay.retrieval.vectors import VectorCache, embed_all
 
 _DENSE = "dense"
 _ABOUT = "dense.json"
-
-# The nearest passages that take part, in exact search too, so that both searches mean the same. On the development
-# sets 100 to 500 differ by less than .01.
-NEAREST = 200
 
 
 def available(name: str) -> Embedder:
@@ -72,9 +68,3 @@ def read_dense(place: Path, passages: int, model: Embedder) -> DenseIndex:
     if dense.vectors.shape != (said, model.dimension) or said != passages:
         raise damaged(place, "it has not one vector for every passage")
     return dense
-
-
-def nearest(dense: DenseIndex, model: Embedder, question: str) -> tuple[Ids, Vectors]:
-    """The passages nearest to a question, and their cosines, best first; none for a question without words."""
-    (vector,) = model.embed([question], question=True)
-    return dense.nearest(vector, NEAREST if vector.any() else 0)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from pydantic import JsonValue
 
 from memassay.core.contracts import BuildContext
 from memassay.core.types import Corpus, Document, Passage, Query, StoreRef
+from memassay.knowledge.folder import EXTENSION
 from memassay.memories.folder import damaged, seal, unseal
 from memassay.memories.names import file_name
-from memassay.memories.settings import check_whole
+from memassay.memories.sessions import session_pages
+from memassay.memories.settings import check_choice, check_whole
 from memassay.memories.sources import Filling
 from memassay.retrieval.passages import day, has_words, unit_line
 from memassay.retrieval.text import QUESTIONS, words
@@ -25,45 +28,49 @@ _FOLDER = "files"
 _INDEX = "index.json"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
-_BUILT_WITH: dict[str, JsonValue] = {}
+Layout = Literal["files", "pages"]
 
 
 class Files:
     """Writes one text file per document and greps the files for the words of the question, as a person would.
 
     Args:
+        layout: ``files``, named by document, or Markdown ``pages``: of a conversation ``sessions/session-01.md``, … and
+            an ``index.md``, as the published study of iwe gave them to an agent.
         context: lines shown before and after a line that matches, like ``grep -C``.
         line_chars: a longer line is cut to this many characters around its first match.
     """
 
-    def __init__(self, *, context: int = 1, line_chars: int = 2000) -> None:
+    def __init__(self, *, layout: Layout = "files", context: int = 1, line_chars: int = 2000) -> None:
+        check_choice("layout", layout, get_args(Layout))
         check_whole("context", context, 0)
         check_whole("line_chars", line_chars, 1)
-        self._context, self._line_chars = context, line_chars
+        self._layout, self._context, self._line_chars = layout, context, line_chars
+        # What the files depend on; stores that were built before there was a layout are still those of ``files``.
+        self._built_with: dict[str, JsonValue] = {} if layout == "files" else {"layout": layout}
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, int]:
         """Write the files and ``index.json``, which says which file and lines a document and its units became."""
         folder = place / _FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        taken: set[str] = set()
         entries: list[JsonValue] = []
         written: list[Path] = []
-        for done, document in enumerate(corpus.documents):
-            name = file_name(document.id, _day_prefix(document), taken)
-            text, units = _render(document)
+        for name, document, text, units in _laid_out(corpus, self._layout):
             path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8", "surrogatepass"))
             written.append(path)
-            entries.append({"file": name, "id": document.id, "date": document.date, "units": units})
-            context.progress(done + 1, len(corpus.documents))
+            if document is not None:
+                entries.append({"file": name, "id": document.id, "date": document.date, "units": units})
+                context.progress(len(entries), len(corpus.documents))
         index = place / _INDEX
         index.write_text(json.dumps(entries, separators=(",", ":")) + "\n", encoding="ascii", newline="\n")
-        seal(place, "files", _BUILT_WITH, [index, *written])
+        seal(place, "files", self._built_with, [index, *written])
         return {"passages": len(entries)}
 
     def open(self, ref: StoreRef) -> FilesStore:
         """Read the index; the files themselves are read anew for every question."""
-        place = unseal(ref, "files", _BUILT_WITH)
+        place = unseal(ref, "files", self._built_with)
         try:
             rows = json.loads((place / _INDEX).read_text(encoding="ascii"))
             entries = [_Entry.read(row) for row in rows]
@@ -101,6 +108,10 @@ class FilesStore:
 
     def __init__(self, place: Path, entries: Sequence[_Entry], context: int, line_chars: int) -> None:
         self._place, self._entries, self._context, self._line_chars = place, entries, context, line_chars
+
+    def folder(self) -> Path:
+        """The text files."""
+        return self._place / _FOLDER
 
     def retrieve(self, query: Query) -> list[Passage]:
         """Lines with the words of the question and the lines around them; each line is shown once."""
@@ -182,6 +193,21 @@ def _cut(line: str, wanted: Sequence[str], size: int) -> str:
     first = min((at for at in (folded.find(word) for word in wanted) if at >= 0), default=0)
     start = max(0, min(first - size // 2, len(line) - size))
     return line[start : start + size]
+
+
+def _laid_out(corpus: Corpus, layout: Layout) -> Iterator[tuple[str, Document | None, str, list[JsonValue]]]:
+    """Every file: its name, its document, its text, and of each unit the id and the numbers of its lines."""
+    if layout == "files":
+        taken: set[str] = set()
+        for document in corpus.documents:
+            text, units = _render(document)
+            yield file_name(document.id, _day_prefix(document), taken), document, text, units
+        return
+    documents = {document.id: document for document in corpus.documents}
+    for made, text in session_pages(corpus):
+        ends = [at for at, letter in enumerate(text) if letter == "\n"]
+        units = [[unit, bisect_left(ends, start), bisect_left(ends, end - 1)] for unit, start, end in made.units]
+        yield f"{made.key}{EXTENSION}", documents.get(made.id), text, units
 
 
 def _render(document: Document) -> tuple[str, list[JsonValue]]:

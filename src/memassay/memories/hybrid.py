@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
 from memassay.core.contracts import BuildContext
 from memassay.core.types import Corpus, Passage, Query, StoreRef
-from memassay.memories.embedding import available, nearest, read_dense, write_dense
+from memassay.memories.embedding import available, read_dense, write_dense
 from memassay.memories.folder import seal, unseal
 from memassay.memories.lexical import Cut, Fill, Lexical, LexicalStore
 from memassay.memories.settings import check_choice, check_number
 from memassay.memories.sources import Dates
-from memassay.retrieval.dense import SEARCHES, DenseIndex, Search
+from memassay.retrieval.dense import SEARCHES, DenseIndex, Search, chosen, nearest
 from memassay.retrieval.embedders import EMBEDDERS, Embedder
 from memassay.retrieval.fusion import FUSIONS, Fusion, fuse
 from memassay.retrieval.text import Stemming, StopWords
@@ -91,15 +92,15 @@ class Hybrid:
         """What the files depend on beside the settings of ``lexical``, whose store has a seal of its own."""
         return {"embedder": self._embedder.name, "model": self._embedder.digest, "search": self._search}
 
-    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, int]:
-        """Write a store of ``lexical`` and the vectors under ``place``; returns how many passages there are."""
+    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, Any]:
+        """Write a store of ``lexical`` and the vectors under ``place``; returns the passages and the search chosen."""
         cut = self._lexical.cut(corpus)
         (place / _LEXICAL).mkdir(exist_ok=True)
         self._lexical.write(cut, place / _LEXICAL, BuildContext(seed=context.seed))
         texts = [self._lexical.searched(cut, at).strip() for at in range(len(cut.places))]
         files = write_dense(place, texts, self._embedder, self._search, context)
         seal(place, "hybrid", self._built_with, [*files, *_files(place / _LEXICAL)])
-        return {"passages": len(texts)}
+        return {"passages": len(texts), "facts": {"search": chosen(self._search, len(texts))}}
 
     def open(self, ref: StoreRef) -> HybridStore:
         """Load the store; it holds everything in memory and never touches the folder again."""

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from pydantic import JsonValue
 
 from memassay.core.contracts import BuildContext
 from memassay.core.tokens import tokenizer
-from memassay.core.types import Corpus, Passage, Query, StoreRef
+from memassay.core.types import Corpus, Passage, Query, Server, StoreRef, Toolset
 from memassay.knowledge.entries import Settings
-from memassay.knowledge.finder import Finder, Similar
+from memassay.knowledge.finder import Finder
+from memassay.knowledge.grains import GRAINS, Grain, candidate
 from memassay.knowledge.index import LOCK, Incoming, Index
-from memassay.knowledge.ranking import Floats, Ids, Weights
-from memassay.knowledge.snapshot import Snapshot
+from memassay.knowledge.nearness import embedded, near
+from memassay.knowledge.ranking import Weights
 from memassay.knowledge.store import PLACE, KnowledgeStore
-from memassay.memories.embedding import available, nearest, read_dense, write_dense
+from memassay.memories.embedding import available, read_dense, write_dense
 from memassay.memories.folder import damaged, read_lines, seal, unseal, write_lines
 from memassay.memories.pages import Written, pages
 from memassay.memories.settings import check_choice, check_flag, check_number, check_whole
 from memassay.memories.sources import DATES, Dates, Filling
-from memassay.retrieval.dense import SEARCHES, DenseIndex, Search
-from memassay.retrieval.embedders import EMBEDDERS, Embedder
+from memassay.retrieval.dense import SEARCHES, Search, chosen
+from memassay.retrieval.embedders import EMBEDDERS
 from memassay.retrieval.passages import day
 from memassay.retrieval.text import STEMMINGS, STOP_WORD_LISTS, Stemming, StopWords
 
 PAGES = "pages"
+TOOLS = ("find", "retrieve", "search", "tree", "squash", "stats")
 _DOCUMENTS = "documents.jsonl"
 
 
@@ -41,7 +45,9 @@ class Markdown:
         mentions: whether a rare title in the text of a page joins the two as a link does.
         anchor: what a page that the question names gains, in units of the question's rarest word, 0 to 10.
         novelty: how far a word that earlier passages hold stops counting, 0 to 1.
-        whole: pages of up to this many tokens are shown whole, longer ones by the passage.
+        whole: pages of up to this many tokens are shown whole, longer ones by the ``grain``.
+        grain: what is shown of a longer page for a passage that answers: the ``passage``, its ``section`` without
+            deeper ones, or the ``page``.
         max_chars: the most characters of a passage.
         title_weight: how often a word of the title counts in every passage of its page.
         stemmer: ``english`` (Snowball), ``suffix`` or ``none``.
@@ -66,6 +72,7 @@ class Markdown:
         anchor: float = 0.75,
         novelty: float = 0.5,
         whole: int = 500,
+        grain: Grain = "passage",
         max_chars: int = 1000,
         title_weight: int = 2,
         stemmer: Stemming = "english",
@@ -82,6 +89,7 @@ class Markdown:
         check_number("anchor", anchor, 0, 10)
         check_number("novelty", novelty, 0, 1)
         check_whole("whole", whole, 0)
+        check_choice("grain", grain, GRAINS)
         check_whole("max_chars", max_chars, 100)
         check_whole("title_weight", title_weight, 0)
         check_choice("stemmer", stemmer, STEMMINGS)
@@ -93,7 +101,7 @@ class Markdown:
         self._weights = Weights(seeds, depth, float(link), float(anchor), float(novelty), float(dense))
         self._model = None if embedder == "none" else available(embedder)
         self._search = search
-        self._mentions, self._whole, self._dates = mentions, whole, dates
+        self._mentions, self._whole, self._grain, self._dates = mentions, whole, grain, dates
         self._index = Settings(title_weight=title_weight, max_chars=max_chars, stemmer=stemmer, stop_words=stop_words)
         # What the files depend on; the rest acts at retrieval.
         self._built_with: dict[str, JsonValue] = {
@@ -105,8 +113,8 @@ class Markdown:
         if self._model is not None:
             self._built_with |= {"embedder": embedder, "model": self._model.digest, "search": search}
 
-    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, int]:
-        """Write a folder of pages and its index under ``place``; returns how many passages there are."""
+    def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, Any]:
+        """Write a folder of pages and its index under ``place``; returns the passages and any search chosen."""
         folder = place / PAGES
         folder.mkdir()
         texts: dict[str, str] = {}
@@ -127,15 +135,17 @@ class Markdown:
             index.update(sorted(texts), lambda key: Incoming(texts[key]))
             index.compact()
             passages = index.snapshot.passages
+            facts: dict[str, JsonValue] = {}
             if self._model is not None:
-                shown = [_embedded(index.snapshot, passage) for passage in range(passages)]
+                facts["search"] = chosen(self._search, passages)
+                shown = [embedded(index.snapshot, passage) for passage in range(passages)]
                 write_dense(place, shown, self._model, self._search, context)
         finally:
             index.close()
         (folder / PLACE / LOCK).unlink(missing_ok=True)
         seal(place, "markdown", self._built_with, [path for path in place.rglob("*") if path.is_file()])
         context.progress(len(written), len(written))
-        return {"passages": passages}
+        return {"passages": passages, "facts": facts}
 
     def open(self, ref: StoreRef) -> MarkdownStore:
         """Open the pages and their index to read them."""
@@ -148,24 +158,10 @@ class Markdown:
         most = self._whole * tokenizer(self._index.tokens).marks_per_token
         similar = None
         if self._model is not None:
-            similar = _similar(read_dense(place, store.snapshot.passages, self._model), self._model)
+            dense = read_dense(place, store.snapshot.passages, self._model)
+            similar = partial(near, dense, self._model)
         finder = Finder(store.terms, self._weights, mentions=self._mentions, similar=similar)
-        return MarkdownStore(store, written, finder, most, self._dates)
-
-
-def _embedded(snapshot: Snapshot, passage: int) -> str:
-    """What is embedded of a passage: the headings that it stands under, and its words as they stand on the page."""
-    return f"{snapshot.head(passage)}\n{snapshot.text(passage)}".strip()
-
-
-def _similar(dense: DenseIndex, model: Embedder) -> Similar:
-    def similar(question: str) -> tuple[Ids, Floats]:
-        ids, cosines = nearest(dense, model, question)
-        best = float(cosines.max(initial=0.0))
-        shares = np.maximum(cosines, 0).astype(np.float64) / best if best > 0 else np.zeros(len(cosines))
-        return ids.astype(np.int64), shares
-
-    return similar
+        return MarkdownStore(store, written, finder, most, self._grain, self._dates)
 
 
 class MarkdownStore:
@@ -177,14 +173,26 @@ class MarkdownStore:
         written: Mapping[str, Written],
         finder: Finder,
         most: int,
+        grain: Grain,
         dates: Dates,
     ) -> None:
-        self._store, self._written, self._finder, self._most, self._dates = store, written, finder, most, dates
+        self._store, self._written, self._finder = store, written, finder
+        self._most, self._grain, self._dates = most, grain, dates
         self._snapshot = store.snapshot
 
     def close(self) -> None:
         """Close the index."""
         self._store.close()
+
+    def folder(self) -> Path:
+        """The pages; the index among them is hidden."""
+        return self._store.folder.root
+
+    def toolset(self, identity: str = "", *, tools: tuple[str, ...] = TOOLS) -> Toolset:
+        """A server over the pages in a process of its own, with these of the tools that read."""
+        command = (sys.executable, "-m", "memassay", "memory", "serve", "--tools", ",".join(tools))
+        place = str(self.folder().absolute())
+        return Toolset(servers=(Server(command=(*command, "--store", place), tools=tools),))
 
     def retrieve(self, query: Query) -> list[Passage]:
         """The passages for a question, best first; each is shown at most once, a small page whole."""
@@ -198,9 +206,9 @@ class MarkdownStore:
             if passage in shown:
                 continue
             page = int(snapshot.page_of[passage])
-            here = range(passage, passage + 1)
-            if snapshot.page_marks[page] <= self._most:
-                here = range(int(snapshot.starts[page]), int(snapshot.starts[page + 1]))
+            grain: Grain = "page" if snapshot.page_marks[page] <= self._most else self._grain
+            together = candidate(snapshot, passage, grain)
+            here = range(together.first, together.last)
             shown.update(here)
             filling.add(self._passage(page, here, score, len(filling.passages) + 1))
         return filling.passages

@@ -10,16 +10,17 @@ from markupsafe import Markup
 from memassay.core.report import Chart, Curve
 from memassay.core.types import Estimate
 from memassay.reporting import figures, svg
-from memassay.reporting.reading import Reading, estimate
+from memassay.reporting.reading import Reading
 from memassay.reporting.svg import Frame
 from memassay.reporting.text import middle, one_line
+from memassay.reporting.values import estimate
 
 Point = tuple[float, Estimate]
 
 
 def main_chart(reading: Reading) -> Chart | None:
-    """The headline's family against its budgets, or None where nothing was measured at a budget."""
-    metrics = [m for m in reading.main if m.at is not None]
+    """Recall against its budgets, or None where nothing was measured at a budget."""
+    metrics = [m for m in reading.recall if m.at is not None]
     curves = [
         Curve(name=arm.name, points=tuple((float(m.at or 0), arm.estimate(m.name)) for m in metrics))
         for arm in reading.arms
@@ -31,15 +32,16 @@ def main_chart(reading: Reading) -> Chart | None:
         points = tuple((x, e) for x, e in found if e is not None)
         if points:
             curves.append(Curve(name=name, points=points, role="reference"))
-    what = reading.headline
+    what = reading.found_headline or reading.headline
     x_title = what.unit if what.passages else f"context tokens ({reading.text('tokens', 'tokenizer not named')})"
+    shaded = f"Shaded: {what.label}, the headline. " if what == reading.headline else ""
     return Chart(
         title=f"{what.family}@{'k' if what.passages else 'B'} against {what.unit if what.passages else 'budget'}",
         x_title=x_title,
         y_title=f"{what.family}@{'k' if what.passages else 'B'}",
         curves=tuple(curves),
-        note=f"Shaded: {what.label}, the headline. Bars are 95 % intervals over {reading.units[1]}, each arm's own; a "
-        "difference between arms has its own interval, under paired comparisons.",
+        note=f"{shaded}Bars are 95 % intervals over {reading.units[1]}, each arm's own; a difference between arms has "
+        "its own interval, under paired comparisons.",
     )
 
 

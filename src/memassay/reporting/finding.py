@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from memassay.reporting import figures
+from memassay.reporting.metric import Metric
 from memassay.reporting.reading import Comparison, Reading, listed
 from memassay.reporting.text import one_line
 
@@ -25,6 +26,7 @@ def title(reading: Reading) -> str:
     """What was compared, on what."""
     names = [one_line(arm.name) for arm in reading.arms]
     on = f"a generated sample for {reading.suite_title}" if reading.sample else reading.suite_title
+    on += f", answered by {one_line(reading.agent)}" if reading.agent else ""
     if not names:
         return f"No arm on {on}"
     if len(names) <= 3 and sum(map(len, names)) <= 60:
@@ -46,13 +48,13 @@ def finding(reading: Reading) -> Finding:
     test = f", {f'{primary.test} {figures.p_phrase(p)}'.strip()}" if figures.finite(p) is not None else ""
     about = f"{measured}{test}{on}{_counted(reading, primary)}."
     if primary.verdict in ("better", "worse"):
-        return Finding(f"{a} is {primary.verdict} than {b}: {about}", _caution(reading), "verdict")
+        return Finding(f"{a} is {primary.verdict} than {b}: {about}", _caution(reading, primary), "verdict")
     if primary.verdict == "equivalent":
-        return Finding(f"{a} and {b} are equivalent within the margin: {about}", _caution(reading), "verdict")
+        return Finding(f"{a} and {b} are equivalent within the margin: {about}", _caution(reading, primary), "verdict")
     why = primary.reason or primary.diff.reason
     sentence = f"No decision between {a} and {b}" + (f": {why.rstrip('.')}." if why else ".")
     more = about[0].upper() + about[1:] if primary.diff.value is not None else describe(reading)
-    return Finding(sentence, more, "none")
+    return Finding(sentence, " ".join(filter(None, [more, _judged(reading, primary)])), "none")
 
 
 def describe(reading: Reading) -> str:
@@ -65,7 +67,23 @@ def describe(reading: Reading) -> str:
     first = shown[: 3 if len(shown) > 4 else 4]
     parts = [f"{one_line(arm.name)} {figures.estimate(found)}" for arm, found in first]
     rest = f"; {len(shown) - len(first)} more below" if len(shown) > len(first) else ""
-    return f"Observed {reading.headline.label} ({reading.headline.phrase}): {'; '.join(parts)}{rest}."
+    head = reading.headline
+    about = (
+        f"{head.label} ({head.phrase})" if head.at is not None else ": ".join(dict.fromkeys([head.label, head.phrase]))
+    )
+    return " ".join(filter(None, [f"Observed {about}: {'; '.join(parts)}{rest}.", how_wrong(reading, head)]))
+
+
+def how_wrong(reading: Reading, of: Metric) -> str:
+    """How often the judge behind a metric is wrong, in one sentence; "" for a metric that no model judged."""
+    judge = reading.judge(of)
+    if judge is None:
+        return ""
+    accepts, rejects = judge.rate("false_accept"), judge.rate("false_reject")
+    if accepts.value is None or rejects.value is None:
+        return f"{of.name}: {(accepts if accepts.value is None else rejects).reason}."
+    wrong, right = figures.estimate(accepts), figures.estimate(rejects)
+    return f"{of.name}: by the audit the judge accepts {wrong} of the wrong answers and rejects {right} of the right."
 
 
 def _counted(reading: Reading, comparison: Comparison) -> str:
@@ -76,8 +94,14 @@ def _counted(reading: Reading, comparison: Comparison) -> str:
     return f" ({found.n:,} {tasks}" + (f" in {found.clusters} {clusters})" if found.clusters else ")")
 
 
-def _caution(reading: Reading) -> str:
-    return "" if reading.publishable[0] else "The run is not publishable as it stands; the reasons are below."
+def _judged(reading: Reading, primary: Comparison) -> str:
+    """What the judge of the primary is worth, where ``describe`` has not said it."""
+    return how_wrong(reading, primary.metric) if primary.diff.value is not None else ""
+
+
+def _caution(reading: Reading, primary: Comparison) -> str:
+    unfit = "" if reading.publishable[0] else "The run is not publishable as it stands; the reasons are below."
+    return " ".join(filter(None, [how_wrong(reading, primary.metric), unfit]))
 
 
 def _why_no_primary(reading: Reading) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memassay.reporting.metric import Metric
 from memassay.reporting.reading import Reading, listed
 
 _ALWAYS: tuple[tuple[str, str], ...] = (
@@ -33,15 +34,41 @@ _ALWAYS: tuple[tuple[str, str], ...] = (
 )
 
 
+_ANSWERS: tuple[tuple[str, str], ...] = (
+    (
+        "answered only",
+        "the same number with the failures of the memory left out instead of counted as wrong. Where the two differ "
+        "much, the failures are the finding.",
+    ),
+    (
+        "a judge's errors",
+        "the share of planted wrong answers that it accepts, and of planted right ones that it rejects. A score near "
+        "the first of them says little.",
+    ),
+    (
+        "SD of runs",
+        "how much a number moves when the same run is made again. It is no error bar: it does not say how other "
+        "questions would have come out.",
+    ),
+    (
+        "tokens of four kinds",
+        "input that no cache served, output, cache reads and cache writes have prices of their own and are never "
+        "summed.",
+    ),
+)
+
+
 def guide(reading: Reading) -> tuple[tuple[str, str], ...]:
     """Words and what they mean, the headline's metric first."""
-    head = reading.headline
-    return ((f"{head.family}@{'k' if head.passages else 'B'}", _metrics(reading)), *_ALWAYS)
+    of_answers = tuple((m.name, f"{m.what}.") for group in reading.answer_groups for m in group)
+    head = reading.found_headline
+    of_recall = ((f"{head.family}@{'k' if head.passages else 'B'}", _metrics(reading, head)),) if head else ()
+    return (*of_answers, *of_recall, *(_ANSWERS if of_answers else ()), *_ALWAYS)
 
 
-def _metrics(reading: Reading) -> str:
-    """The headline's family and the families beside it, in the suite's words."""
-    head, tasks = reading.headline, reading.units[0]
+def _metrics(reading: Reading, head: Metric) -> str:
+    """A family of recall and the families beside it, in the suite's words."""
+    tasks = reading.units[0]
     if not head.gold:
         return f"{head.what}, the headline of this run."
     rest = [f"{m.family}@B asks for {m.gold}" for m in reading.metrics if m.family == "any"][:1]

@@ -58,7 +58,7 @@ def render(summary: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
         publishable=value,
         reasons=reasons,
         facts=list(_facts(reading)),
-        main=_main_figure(reading, styles),
+        main=None if reading.of_answers else _main_figure(reading, styles),
         views=[_view(part, reading, styles) for part in parts(reading, sections)],
         guide=guide(reading),
         swatches={one_line(name): swatch(index) for name, index in styles.items()},
@@ -90,6 +90,8 @@ def _facts(reading: Reading) -> Iterator[tuple[str, str]]:
     if clusters:
         yield groups, f"{clusters:,}"
     yield from reading.corpus
+    if reading.agent:
+        yield "agent", reading.agent
     for key, label in (("tokens", "tokenizer"), ("data", "data"), ("model", "model"), ("stage", "stage")):
         if reading.text(key):
             yield label, reading.text(key)
@@ -111,6 +113,8 @@ def _figure(chart: Chart, styles: Mapping[str, int], headline: float | None = No
 
 def _view(part: Part, reading: Reading, styles: Mapping[str, int]) -> View:
     figures: list[Figure] = []
+    if part.key == "arms" and reading.of_answers and (found := _main_figure(reading, styles)):
+        figures.append(found)
     if part.key == "comparisons":
         figures.append(Figure(tuple(forest.draw(reading, frame) for frame in svg.FRAMES)))
     if part.key == "categories":

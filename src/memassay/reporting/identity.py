@@ -8,7 +8,8 @@ from typing import Any
 
 from memassay.reporting import figures
 from memassay.reporting.grid import Cell, Col, Grid, row
-from memassay.reporting.reading import ArmReading, Reading, mapping, sequence, words
+from memassay.reporting.reading import ArmReading, Reading
+from memassay.reporting.values import mapping, sequence, words
 
 
 def failures(reading: Reading) -> Grid | None:
@@ -53,6 +54,7 @@ def usage(reading: Reading) -> Grid | None:
     """What building and retrieving cost."""
     if not any(arm.at("usage") for arm in reading.arms):
         return None
+    timed = not reading.of_answers
     cols = (
         Col("arm", "arm"),
         Col("build", "number", "all stores together"),
@@ -60,15 +62,16 @@ def usage(reading: Reading) -> Grid | None:
         Col("stores", "integer"),
         Col("passages", "integer"),
         Col("on disk", "number"),
-        Col("retrieve p50", "number"),
-        Col("retrieve p95", "number"),
+        # Where an agent answered, the time of a cell is that of retrieval and answer, and stands with the answers.
+        *((Col("retrieve p50", "number"), Col("retrieve p95", "number")) if timed else ()),
         Col("tokens per dossier p50", "integer", "before the cut"),
         Col("tokens per dossier p95", "integer", "before the cut"),
     )
-    return Grid("Cost and latency", cols, tuple(row(_usage(arm)) for arm in reading.arms))
+    title = "Cost and latency" if timed else "Building the stores"
+    return Grid(title, cols, tuple(row(_usage(arm, timed)) for arm in reading.arms))
 
 
-def _usage(arm: ArmReading) -> list[Cell]:
+def _usage(arm: ArmReading, timed: bool) -> list[Cell]:
     build, speed, tokens = (arm.at("usage", k) for k in ("build", "retrieve_ms", "tokens_per_dossier"))
     cost = figures.finite(build.get("cost_usd"))
     return [
@@ -78,7 +81,7 @@ def _usage(arm: ArmReading) -> list[Cell]:
         figures.finite(build.get("stores")),
         figures.finite(build.get("passages")),
         figures.size(build.get("bytes")),
-        *(_ms(speed.get(q)) for q in ("p50", "p95")),
+        *((_ms(speed.get(q)) for q in ("p50", "p95")) if timed else ()),
         *(figures.finite(tokens.get(q)) for q in ("p50", "p95")),
     ]
 
@@ -98,6 +101,9 @@ def identity(reading: Reading) -> tuple[Grid, ...]:
         ("memassay", words(raw.get("version"))),
         ("data", words(raw.get("data"))),
         ("model", words(raw.get("model"))),
+        *((f"agent: {words(name)}", _plain(value)) for name, value in mapping(raw.get("agent")).items()),
+        ("repetitions", words(raw.get("repetitions"))),
+        *((f"judge of {judge.metric.name}", f"{judge.use}, {judge.name}") for judge in reading.judges),
         ("tokenizer", words(raw.get("tokens"))),
         ("budgets (tokens)", ", ".join(figures.integer(b) for b in sequence(raw.get("budgets")))),
         (f"k ({_counted(reading)})", ", ".join(words(k) for k in sequence(raw.get("ks")))),
@@ -108,6 +114,8 @@ def identity(reading: Reading) -> tuple[Grid, ...]:
     ]
     first = Grid("Run", (Col("what"), Col("value")), tuple(row([k, v]) for k, v in facts if v))
     rows = []
+    answered = bool(reading.of_answers)
+    settled = any(arm.at("usage", "build", "facts") for arm in reading.arms)
     for arm in reading.arms:
         source = arm.at("source")
         origin = " ".join(filter(None, (words(source.get("origin")), words(source.get("version")))))
@@ -117,12 +125,19 @@ def identity(reading: Reading) -> tuple[Grid, ...]:
                     arm.name,
                     words(arm.raw.get("role")),
                     words(arm.raw.get("memory")),
+                    *((" + ".join(words(a) for a in sequence(arm.raw.get("access"))),) if answered else ()),
                     origin,
                     settings(arm.at("options")),
+                    *((_facts(arm.at("usage", "build", "facts")),) if settled else ()),
                 ]
             )
         )
-    cols = (Col("arm", "arm"), Col("role"), Col("memory"), Col("source"), Col("settings"))
+    cols = (
+        *(Col("arm", "arm"), Col("role"), Col("memory")),
+        *((Col("access", hint="what its agent was given"),) if answered else ()),
+        *(Col("source"), Col("settings")),
+        *((Col("built with", hint="what was settled while the stores were built"),) if settled else ()),
+    )
     return (first, Grid("Arms", cols, tuple(rows))) if rows else (first,)
 
 
@@ -150,6 +165,11 @@ def _primary(value: object) -> str:
 def settings(options: object) -> str:
     """Settings as ``name = value``, values in JSON."""
     return ", ".join(f"{words(k)} = {_json(v)}" for k, v in mapping(options).items()) or "defaults"
+
+
+def _facts(facts: Mapping[str, Any]) -> str:
+    """What builds settled, as ``name = value``; several values where stores differ."""
+    return ", ".join(f"{words(k)} = {' and '.join(_json(v) for v in sequence(values))}" for k, values in facts.items())
 
 
 def _json(value: Any) -> str:

@@ -13,8 +13,9 @@ from memassay.reporting.grid import Drawn, DrawnGrid, Grid, draw
 from memassay.reporting.guide import guide
 from memassay.reporting.part import Part
 from memassay.reporting.parts import parts
-from memassay.reporting.reading import Reading, estimate
+from memassay.reporting.reading import Reading
 from memassay.reporting.text import one_line
+from memassay.reporting.values import estimate
 
 _SPECIAL = re.compile(r"([\\`*\[\]|~#!$])|(?<![^\W_])_|_(?![^\W_])")
 _LINE_START = re.compile(r"^(\d+)([.)])(?=\s)|^([-+=>])")
@@ -40,6 +41,7 @@ def render(summary: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
         blocks.append(
             "> **sample**: the data are generated. These numbers show how a report looks; they carry no verdict."
         )
+    blocks += [f"> **scripted stand-in**: {escape(sentence)}" for sentence in reading.stand_ins]
     for part in parts(reading, sections):
         blocks += _part(part)
     blocks.append("## How to read this")
@@ -52,7 +54,8 @@ def _facts(reading: Reading) -> str:
     tasks, groups = reading.units
     counted = [f"{n:,} {tasks}" if n else "", f"{clusters} {groups}" if clusters else ""]
     corpus = [f"{label} {value}" for label, value in reading.corpus]
-    named = [f"{label} {reading.text(key)}" for label, key in _FACTS if reading.text(key)]
+    named = [f"agent {reading.agent}"] if reading.agent else []
+    named += [f"{label} {reading.text(key)}" for label, key in _FACTS if reading.text(key)]
     return escape(" · ".join(filter(None, [f"run {reading.text('run', 'unnamed')}", *counted, *corpus, *named])))
 
 

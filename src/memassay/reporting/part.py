@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from memassay.core.report import Chart
 from memassay.reporting.grid import Col, Grid
-from memassay.reporting.reading import Metric
+from memassay.reporting.metric import Metric
+from memassay.reporting.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,13 @@ class Part:
 def columns(metrics: Iterable[Metric], headline: Metric) -> tuple[Col, ...]:
     """One estimate column per metric; the headline's is set apart."""
     return tuple(Col(m.short, "estimate", f"{m.name}: {m.phrase}", m.name == headline.name) for m in metrics)
+
+
+def level(reading: Reading, metrics: Iterable[Metric]) -> str:
+    """What the brackets are."""
+    levels = {e.level for arm in reading.arms for m in metrics if (e := arm.estimate(m.name)).low is not None}
+    share = f"{next(iter(levels)):.0%}" if len(levels) == 1 else "95%"
+    return f"Brackets are {share.replace('%', ' %')} intervals over {reading.units[1]}."
 
 
 def family_title(metrics: Sequence[Metric]) -> str:

@@ -3,131 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from memassay.core.types import Estimate
 from memassay.reporting import figures
-from memassay.reporting.text import one_line
+from memassay.reporting.metric import Metric, metric
+from memassay.reporting.values import estimate, mapping, sequence, words
 
-_TITLE = re.compile(r"(?P<what>.+?) (?:within|in the first|among the first) [\d,]+ (?P<unit>.+)")
 _EXPONENT = re.compile(r"(?<=\d)e-(?=\d)")
-_METRIC = re.compile(r"(?P<family>.+)@(?P<passages>k)?(?P<at>\d{1,12})")
 _TITLES = {"locomo": "LOCOMO", "hotpotqa": "HotPotQA", "custom": "your own questions"}
-_GOLD = {
-    "all": "every gold item",
-    "both": "both gold pages",
-    "any": "at least one gold item",
-    "rec": "mean share of the gold items",
-}
-_OTHERS = {"cited": "every gold item claimed as a source"}
 _TESTS = {
     "exact sign-flip": "exact sign-flip over joined questions (McNemar where none is joined)",
     "exact McNemar": "exact McNemar, as no question is joined to another",
     "sign-flip": "sign-flip of whole clusters",
 }
 _SHORT = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric's name taken apart: ``all@4000`` is family ``all`` at 4,000 tokens, ``all@k5`` at 5 passages.
-
-    ``title`` is the suite's own sentence about it, "" where the summary has none.
-    """
-
-    name: str
-    family: str
-    at: int | None = None
-    passages: bool = False
-    title: str = field(default="", compare=False)
-
-    @property
-    def short(self) -> str:
-        """The cut-off alone, for a column: ``4k`` or ``k = 5``."""
-        if self.at is None:
-            return self.name
-        return f"k = {self.at}" if self.passages else figures.short_integer(self.at)
-
-    @property
-    def label(self) -> str:
-        """``all@4k``, ``all@k5``."""
-        return (
-            f"{self.family}@{'k' if self.passages else ''}{self.at if self.passages else self.short}"
-            if (self.at is not None)
-            else self.name
-        )
-
-    @property
-    def gold(self) -> str:
-        """The gold that must be there, in the suite's words: ``every gold turn``; "" if unknown."""
-        found = _TITLE.fullmatch(self.title)
-        return found["what"] if found and self.family in _GOLD and self.family != "both" else _GOLD.get(self.family, "")
-
-    @property
-    def what(self) -> str:
-        """What the metric counts, in words, whatever the cut-off."""
-        return f"{self.gold} in the dossier" if self.gold else _OTHERS.get(self.family, self.family)
-
-    @property
-    def unit(self) -> str:
-        """What the cut-off counts, in the suite's words."""
-        found = _TITLE.fullmatch(self.title)
-        return "tokens" if not self.passages else found["unit"] if found else "passages"
-
-    @property
-    def phrase(self) -> str:
-        """What the metric counts, in words, with its cut-off."""
-        return self.what if self.at is None else f"{self.what} within {self.at:,} {self.unit}"
-
-
-def metric(name: str, title: str = "") -> Metric:
-    """The parts of a metric's name; a name without a cut-off is its own family."""
-    found = _METRIC.fullmatch(name)
-    if not found:
-        return Metric(name, name, title=title)
-    return Metric(name, found["family"], int(found["at"]), bool(found["passages"]), title)
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is a mapping, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
-
-
-def sequence(value: object) -> Sequence[Any]:
-    """The value if it is a list or tuple, else an empty one."""
-    return value if isinstance(value, (list, tuple)) else ()
-
-
-def words(value: object) -> str:
-    """The value as one clean line, "" for None."""
-    return "" if value is None else one_line(str(value))
-
-
-def estimate(value: object) -> Estimate:
-    """An Estimate from its JSON form, from a bare number, or from nothing; never NaN, never an unexplained null."""
-    if isinstance(value, Estimate):
-        value = value.model_dump()
-    if not isinstance(value, Mapping):
-        number = figures.finite(value)
-        return Estimate(value=number, reason=None if number is not None else "not measured")
-    number = figures.finite(value.get("value"))
-    low, high = figures.finite(value.get("low")), figures.finite(value.get("high"))
-    if number is None or low is None or high is None:
-        low = high = None
-    reason = words(value.get("reason")) or None
-    return Estimate(
-        value=number,
-        low=low,
-        high=high,
-        level=figures.finite(value.get("level")) or 0.95,
-        n=int(figures.finite(value.get("n")) or 0),
-        clusters=int(figures.finite(value.get("clusters")) or 0),
-        method=words(value.get("method")),
-        reason=reason or ("not measured" if number is None else None),
-    )
+USUAL_BUDGET = 4000
+"""Where recall stands for a run whose headline is about answers."""
+NOT_AUDITED = "the judge was not audited (memassay audit judge RUN): nobody knows how often it is wrong"
 
 
 @dataclass(frozen=True)
@@ -164,6 +60,40 @@ class ArmReading:
         if found.value is None and self.reason and found.reason == "not measured":
             return found.model_copy(update={"reason": self.reason})
         return found
+
+
+@dataclass(frozen=True)
+class JudgeReading:
+    """A judge with a model, and the metric that it gives."""
+
+    metric: Metric
+    raw: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its model."""
+        return words(self.raw.get("name")) or words(self.raw.get("id"))
+
+    @property
+    def use(self) -> str:
+        """Its wording: ``binary`` (strict) or ``lenient``."""
+        return words(self.raw.get("use"))
+
+    @property
+    def scripted(self) -> bool:
+        """Whether a script judges, not a model."""
+        return self.raw.get("model") == "scripted"
+
+    @property
+    def audit(self) -> Mapping[str, Any]:
+        """What ``memassay audit judge`` found of it; empty where nobody asked."""
+        return mapping(self.raw.get("audit"))
+
+    def rate(self, name: str) -> Estimate:
+        """``false_accept`` or ``false_reject``, with its interval, or why there is none."""
+        if not self.audit:
+            return Estimate(value=None, reason=NOT_AUDITED)
+        return estimate(self.audit.get(name))
 
 
 @dataclass(frozen=True)
@@ -247,7 +177,9 @@ class Reading:
 
     def metric(self, name: str) -> Metric:
         """The parts of a metric's name, with the suite's sentence about it."""
-        return metric(name, words(mapping(self.raw.get("titles")).get(name)))
+        title = words(mapping(self.raw.get("titles")).get(name))
+        # The name of a judged metric may hold a model's, and that an "@" with a date.
+        return Metric(name, name, title=title) if name in self._names_of_answers else metric(name, title)
 
     @cached_property
     def arms(self) -> tuple[ArmReading, ...]:
@@ -279,8 +211,79 @@ class Reading:
 
     @cached_property
     def main(self) -> tuple[Metric, ...]:
-        """The headline's family at every budget; the headline alone where it has no budget."""
-        return self.family(self.headline.family, self.headline.passages) or (self.headline,)
+        """What stands beside the headline in its tables.
+
+        Its family at every budget; of answers, all that the same sort of judge gave, the headline first.
+        """
+        if self.headline in self.of_answers:
+            scripted = self.scripted(self.headline)
+            beside = (m for m in self.of_answers if m != self.headline and self.scripted(m) == scripted)
+            return (self.headline, *beside)
+        return self.recall
+
+    @cached_property
+    def recall(self) -> tuple[Metric, ...]:
+        """The metrics of what was found: one family at every budget, the headline's where it is one of them."""
+        head = self.found_headline
+        return (self.family(head.family, head.passages) or (head,)) if head else ()
+
+    @cached_property
+    def found_headline(self) -> Metric | None:
+        """The headline where it is about what was found, else the metric of that sort that stands for the run."""
+        if self.headline not in self.of_answers:
+            return self.headline
+        at = [m for m in self.metrics if m.at is not None and not m.passages and m.family != "cited"]
+        at = [m for m in at if m.family == at[0].family]
+        return next((m for m in at if m.at == USUAL_BUDGET), at[-1] if at else None)
+
+    @cached_property
+    def _names_of_answers(self) -> tuple[str, ...]:
+        return tuple(words(name) for name in sequence(self.raw.get("answer_metrics")))
+
+    @cached_property
+    def of_answers(self) -> tuple[Metric, ...]:
+        """The metrics of answers, judged ones first; empty where no agent answered."""
+        return tuple(self.metric(name) for name in self._names_of_answers)
+
+    @cached_property
+    def answer_groups(self) -> tuple[tuple[Metric, ...], ...]:
+        """The metrics of answers, those that may share a table together: ``main``, then those of the other sort."""
+        first = self.main if self.headline in self.of_answers else ()
+        if not first:
+            first = tuple(m for m in self.of_answers if not self.scripted(m))
+        rest = tuple(m for m in self.of_answers if m not in first)
+        return tuple(group for group in (first, rest) if group)
+
+    @cached_property
+    def agent(self) -> str:
+        """Who answered: ``api, MODEL`` or ``extractive``; "" where nobody did."""
+        about = mapping(self.raw.get("agent"))
+        model = words(mapping(about.get("options")).get("model"))
+        return ", ".join(filter(None, [words(about.get("name")), model]))
+
+    @cached_property
+    def judges(self) -> tuple[JudgeReading, ...]:
+        """The judges with a model, in the order of their metrics."""
+        found = [mapping(raw) for raw in sequence(self.raw.get("judges"))]
+        return tuple(JudgeReading(self.metric(words(raw.get("metric"))), raw) for raw in found)
+
+    def judge(self, of: Metric) -> JudgeReading | None:
+        """The judge with a model that gives a metric, if one does."""
+        return next((judge for judge in self.judges if judge.metric == of), None)
+
+    def scripted(self, of: Metric) -> bool:
+        """Whether a script gave the metric, as opposed to a model or a rule."""
+        judge = self.judge(of)
+        return judge is not None and judge.scripted
+
+    @cached_property
+    def stand_ins(self) -> tuple[str, ...]:
+        """A sentence for each script that stands where a model should: its numbers say nothing about any model."""
+        said = ["The answers are a script's, not a model's."] if self.raw.get("model") == "scripted" else []
+        names = [judge.metric.name for judge in self.judges if judge.scripted]
+        if names:
+            said.append(f"{listed(names)}: the verdicts are a script's, not a model's.")
+        return tuple(said)
 
     @cached_property
     def families(self) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from memassay.core.errors import DataError, UnknownName
 from memassay.core.types import Answer, Dossier, Judgement, Task
-from memassay.reporting.reading import mapping, sequence
 from memassay.reporting.show import Cell, Explanation, explain_task
 from memassay.reporting.text import one_line, shorten
+from memassay.reporting.values import mapping, sequence
 from memassay.runs.folder import RunFolder, key_of
 from memassay.runs.lines import read_lines
 

@@ -8,31 +8,49 @@ from typing import Any
 from memassay.core.types import Estimate
 from memassay.reporting import figures
 from memassay.reporting.grid import Cell, Col, Grid, Row, row
+from memassay.reporting.metric import Metric, metric
 from memassay.reporting.part import Part, columns, family_title
-from memassay.reporting.reading import ArmReading, Reading, estimate, mapping, metric, sequence, words
+from memassay.reporting.reading import Reading
+from memassay.reporting.values import estimate, mapping, sequence, words
+
+
+def _tables(reading: Reading) -> list[tuple[tuple[Metric, ...], str, bool]]:
+    """Metrics that share a table, its title, and whether it is folded: the headline's, then answers or recall."""
+    of_answers = reading.answer_groups[:1]
+    found = [reading.main, *(group for group in (*of_answers, reading.recall) if group and group != reading.main)]
+    return [
+        (group, "Answers" if group in of_answers else family_title(group), bool(number))
+        for number, group in enumerate(found)
+    ]
 
 
 def splits(reading: Reading) -> Part | None:
-    """Dev and test apart, at the headline's family."""
+    """Dev and test apart, at the headline's family; of answers recall too."""
     names = dict.fromkeys(name for arm in reading.arms for name in arm.at("splits"))
     if not names:
         return None
-    rows = [
-        row([split, arm.name, figures.finite(arm.at("splits", split).get("n")), *_cells(reading, arm, split)])
-        for split in names
-        for arm in reading.arms
-        if arm.at("splits", split)
-    ]
-    cols = (Col("split"), Col("arm", "arm"), Col("n", "integer"), *columns(reading.main, reading.headline))
+    grids = []
+    for metrics, title, folded in _tables(reading):
+        rows = [
+            row(
+                [
+                    split,
+                    arm.name,
+                    figures.finite(arm.at("splits", split).get("n")),
+                    *(arm.estimate(m.name, "splits", split, "metrics") for m in metrics),
+                ]
+            )
+            for split in names
+            for arm in reading.arms
+            if arm.at("splits", split)
+        ]
+        cols = (Col("split"), Col("arm", "arm"), Col("n", "integer"), *columns(metrics, reading.headline))
+        grids.append(Grid(title, cols, tuple(rows), folded=folded))
     reads = figures.finite(reading.raw.get("test_reads"))
     text = "Settings may be chosen on dev; nothing may be chosen on test."
     if reads is not None:
         text += f" The test split has been read {reads:.0f} {'time' if reads == 1 else 'times'}."
-    return Part("splits", "Dev and test", (text,), (Grid(family_title(reading.main), cols, tuple(rows)),))
-
-
-def _cells(reading: Reading, arm: ArmReading, split: str) -> list[Cell]:
-    return [arm.estimate(m.name, "splits", split, "metrics") for m in reading.main]
+    return Part("splits", "Dev and test", (text,), tuple(grids))
 
 
 def category_names(reading: Reading) -> list[str]:
@@ -47,22 +65,24 @@ def category_n(reading: Reading, name: str) -> int | None:
 
 
 def categories(reading: Reading) -> Part | None:
-    """Categories x arms at the headline metric."""
+    """Categories x arms at the headline metric; of answers at the other metrics and at recall too."""
     names = category_names(reading)
     if not names:
         return None
     head = reading.headline
-    rows = [
-        row([name, category_n(reading, name), *(arm.estimate(head.name, "categories", name) for arm in reading.arms)])
-        for name in names
-    ]
+    shown = [head]
+    if reading.of_answers:
+        shown += [*reading.answer_groups[0], *([reading.found_headline] if reading.found_headline else [])]
     cols = (Col("category"), Col("n", "integer"), *(Col(arm.name, "estimate") for arm in reading.arms))
-    return Part(
-        "categories",
-        "Categories",
-        (f"{head.label}: {head.phrase}. Exploratory, with pointwise intervals.",),
-        (Grid(f"{head.label} by category", cols, tuple(rows)),),
-    )
+    grids = []
+    for at in dict.fromkeys(shown):
+        rows = [
+            row([name, category_n(reading, name), *(arm.estimate(at.name, "categories", name) for arm in reading.arms)])
+            for name in names
+        ]
+        grids.append(Grid(f"{at.label} by category", cols, tuple(rows), folded=at != head))
+    text = f"{head.label}: {head.phrase}. Exploratory, with pointwise intervals."
+    return Part("categories", "Categories", (text,), tuple(grids))
 
 
 # -- proofs --------------------------------------------------------------------------------------------------------
@@ -82,6 +102,7 @@ def controls(reading: Reading) -> Part | None:
     found = mapping(reading.raw.get("controls"))
     if not found:
         return None
+    head = reading.found_headline.name if reading.found_headline else ""
     first: list[Row] = []
     every: list[Row] = []
     for name, control in found.items():
@@ -89,7 +110,7 @@ def controls(reading: Reading) -> Part | None:
         checks = checks or [{"passed": mapping(control).get("passed")}]
         rows = [_check(name, check) for check in checks]
         every += rows
-        at_headline = [c.get("metric") == reading.headline.name for c in checks]
+        at_headline = [c.get("metric") == head for c in checks]
         stands_for_all = at_headline.index(True) if any(at_headline) else 0
         proves = _PROVES.get(name, str(rows[stands_for_all].cells[6]))
         shown = rows[stands_for_all]
@@ -112,7 +133,8 @@ def controls(reading: Reading) -> Part | None:
         Col("result"),
         Col("what it checks"),
     )
-    grids = [Grid("Controls at the headline metric", cols, tuple(first))]
+    at = "the headline metric" if head == reading.headline.name else metric(head).label
+    grids = [Grid(f"Controls at {at}", cols, tuple(first))]
     if len(every) > len(first):
         grids.append(Grid(f"All {len(every)} checks", cols, tuple(every), folded=True))
     return Part("controls", "Controls", (text,), tuple(grids))
@@ -138,37 +160,44 @@ def _check(name: str, check: Mapping[str, Any]) -> Row:
 
 
 def keys(reading: Reading) -> Part | None:
-    """The same dossiers under each gold key, each key with its ceiling."""
+    """The same cells under each gold key, each key with its ceiling."""
     found_keys = dict.fromkeys(name for arm in reading.arms for name in arm.at("secondary", "keys"))
     ceilings = mapping(reading.raw.get("ceilings"))
     first = "original" if "original" in found_keys else next((c for c in ceilings if c not in found_keys), "original")
     others = [name for name in found_keys if name != first]
     if not others:
         return None
-    rows: list[Row] = []
+    grids: list[Grid] = []
     above: list[str] = []
-    for key in (first, *others):
-        for arm in reading.arms:
-            path = ("metrics",) if key == first else ("secondary", "keys", key, "metrics")
-            n = arm.n if key == first else figures.finite(arm.at("secondary", "keys", key).get("n"))
-            found = [arm.estimate(m.name, *path) for m in reading.main]
-            rows.append(row([key, arm.name, n, *found]))
-            above += [
-                f"{arm.name} is above the ceiling of {key} at {m.label}: the key or the cut is wrong."
-                for m, e in zip(reading.main, found, strict=True)
-                if _above(e, mapping(ceilings.get(key)).get(m.name))
-            ]
-        bounds = [_bare(mapping(ceilings.get(key)).get(m.name)) for m in reading.main]
-        if any(b is not None for b in bounds):
-            rows.append(row([key, "ceiling: gold that fits", "", *bounds], "reference"))
-    cols = (Col("key"), Col("arm", "arm"), Col("n", "integer"), *columns(reading.main, reading.headline))
+    for metrics, title, folded in _tables(reading):
+        # A judge with a model judges by the original key alone.
+        kept = [m for m in metrics if reading.judge(m) is None]
+        if not kept:
+            continue
+        rows: list[Row] = []
+        for key in (first, *others):
+            for arm in reading.arms:
+                path = ("metrics",) if key == first else ("secondary", "keys", key, "metrics")
+                n = arm.n if key == first else figures.finite(arm.at("secondary", "keys", key).get("n"))
+                found = [arm.estimate(m.name, *path) for m in kept]
+                rows.append(row([key, arm.name, n, *found]))
+                above += [
+                    f"{arm.name} is above the ceiling of {key} at {m.label}: the key or the cut is wrong."
+                    for m, e in zip(kept, found, strict=True)
+                    if _above(e, mapping(ceilings.get(key)).get(m.name))
+                ]
+            bounds = [_bare(mapping(ceilings.get(key)).get(m.name)) for m in kept]
+            if any(b is not None for b in bounds):
+                rows.append(row([key, "ceiling: gold that fits", "", *bounds], "reference"))
+        cols = (Col("key"), Col("arm", "arm"), Col("n", "integer"), *columns(kept, reading.headline))
+        grids.append(Grid(title, cols, tuple(rows), folded=folded))
     text = (
         "One set of dossiers, scored under each gold key. The ceiling is the share of questions whose gold fits the "
         "budget."
     )
-    return Part(
-        "keys", "Gold keys", (text,), (Grid(family_title(reading.main), cols, tuple(rows)),), listed=tuple(above)
-    )
+    if reading.of_answers:
+        text = f"One set of answers, scored under each gold key. {text}"
+    return Part("keys", "Gold keys", (text,), tuple(grids), listed=tuple(above))
 
 
 def _bare(value: object) -> Cell:
@@ -186,17 +215,20 @@ def sensitivity(reading: Reading) -> Part | None:
     names = dict.fromkeys(name for arm in reading.arms for name in arm.at("secondary", "sensitivity"))
     if not names:
         return None
-    rows: list[Row] = []
-    for arm in reading.arms:
-        rows.append(row(["all tasks", arm.name, arm.n, *(arm.estimate(m.name) for m in reading.main)]))
-        for name in names:
-            path = ("secondary", "sensitivity", name)
-            n = figures.finite(arm.at(*path).get("n"))
-            rows.append(row([name, arm.name, n, *(arm.estimate(m.name, *path, "metrics") for m in reading.main)]))
-    rows.sort(key=lambda r: ["all tasks", *names].index(str(r.cells[0])))
-    cols = (Col("tasks"), Col("arm", "arm"), Col("n", "integer"), *columns(reading.main, reading.headline))
+    grids = []
+    for metrics, title, folded in _tables(reading):
+        rows: list[Row] = []
+        for arm in reading.arms:
+            rows.append(row(["all tasks", arm.name, arm.n, *(arm.estimate(m.name) for m in metrics)]))
+            for name in names:
+                path = ("secondary", "sensitivity", name)
+                n = figures.finite(arm.at(*path).get("n"))
+                rows.append(row([name, arm.name, n, *(arm.estimate(m.name, *path, "metrics") for m in metrics)]))
+        rows.sort(key=lambda r: ["all tasks", *names].index(str(r.cells[0])))
+        cols = (Col("tasks"), Col("arm", "arm"), Col("n", "integer"), *columns(metrics, reading.headline))
+        grids.append(Grid(title, cols, tuple(rows), folded=folded))
     text = "The score without tasks whose data a reader may doubt."
-    return Part("sensitivity", "Sensitivity", (text,), (Grid(family_title(reading.main), cols, tuple(rows)),))
+    return Part("sensitivity", "Sensitivity", (text,), tuple(grids))
 
 
 def cited(reading: Reading) -> Part | None:

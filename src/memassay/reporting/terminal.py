@@ -15,8 +15,9 @@ from rich.text import Text
 
 from memassay.core.types import Estimate
 from memassay.reporting import figures
-from memassay.reporting.finding import finding
-from memassay.reporting.reading import ArmReading, Metric, Reading
+from memassay.reporting.finding import finding, how_wrong
+from memassay.reporting.metric import Metric
+from memassay.reporting.reading import ArmReading, Reading, listed
 from memassay.reporting.text import middle, one_line
 
 _BREAK = re.compile(r"[-_/+.:@ ]")
@@ -85,7 +86,7 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     n, clusters = reading.counts
     tasks, groups = reading.units
     counted = [f"{n:,} {tasks}" if n else "", f"{clusters} {groups}" if clusters else ""]
-    head = Text(f"{reading.subject}: {reading.headline.family}@{'k' if reading.headline.passages else 'B'}", "bold")
+    head = Text(f"{reading.subject}: {_shown(reading)}", "bold")
     if reading.sample:
         head.append("  sample", "bold magenta")
     about = ", ".join(filter(None, [*counted, f"tokens {reading.text('tokens')}" if reading.text("tokens") else ""]))
@@ -95,7 +96,9 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
         blocks.append(_table(reading, layout, name))
         left_out = len(reading.main) - len(layout.metrics)
         if left_out:
-            blocks.append(Text(f"{left_out} more budgets do not fit; they are in report.html.", "dim"))
+            what = "metrics" if reading.headline in reading.of_answers else "budgets"
+            blocks.append(Text(f"{left_out} more {what} do not fit; they are in report.html.", "dim"))
+        blocks += _about_answers(reading, layout)
     for arm in reading.arms:
         if arm.reason:
             blocks.append(Text(f"{figures.DASH} {one_line(arm.name)}: {arm.reason}", "dim"))
@@ -107,6 +110,23 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     blocks.append(Text("Publishable: yes" if value else "Publishable: no", "green" if value else "yellow"))
     blocks += [Text(f"  - {reason}") for reason in reasons]
     return blocks
+
+
+def _about_answers(reading: Reading, layout: Layout) -> list[RenderableType]:
+    """What a judge is worth, under its scores, and what stands in no table with these."""
+    said = [f"{how_wrong(reading, m)}" for m in layout.metrics if reading.judge(m)]
+    elsewhere = [m.name for m in reading.of_answers if m not in reading.main]
+    if elsewhere and reading.headline in reading.of_answers:
+        said.append(f"{listed(elsewhere)}: in report.html; scripts and models share no table.")
+    return [*(Text(line, "dim") for line in said), *(Text(line, "bold magenta") for line in reading.stand_ins)]
+
+
+def _shown(reading: Reading) -> str:
+    """What the table is about: the family of its metrics and its cut-off, or who gave the answers."""
+    if reading.agent and reading.headline.at is None:
+        return f"answers by {reading.agent}"
+    cut = "" if reading.headline.at is None else "@k" if reading.headline.passages else "@B"
+    return f"{reading.headline.family}{cut}"
 
 
 def choose(reading: Reading, width: int) -> tuple[Layout, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import Stemmer
@@ -46,7 +47,7 @@ _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _SPACED_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # ASCII alone needs no expression at all: whatever is no letter, no digit and no apostrophe is a blank.
 _ASCII = "".join(c.lower() if c.isalnum() or c == "'" else " " for c in map(chr, range(128)))
-_ASCII_TABLE = _ASCII.encode("ascii") + bytes(128)
+_ASCII_TABLE = _ASCII.encode("ascii") + bytes(range(128, 256))
 _OUTER_APOSTROPHE = re.compile(r"(?<![a-z0-9])'|'(?![a-z0-9])")
 
 # Terms that an analyzer remembers: some 10 MB, all words of most collections.
@@ -62,6 +63,18 @@ def words(text: str) -> list[str]:
     if text.isascii():
         plain = text.encode("ascii").translate(_ASCII_TABLE).decode("ascii")
         return (_OUTER_APOSTROPHE.sub(" ", plain) if "'" in plain else plain).split()
+    # Most words of a text that is not ASCII are: they need no expression either, and no ASCII blank changes under NFKC.
+    plain = text.encode("utf-8", "surrogatepass").translate(_ASCII_TABLE).decode("utf-8", "surrogatepass")
+    found: list[str] = []
+    for word in plain.split():
+        if word.isascii() and "'" not in word:
+            found.append(word)
+        else:
+            found.extend(_folded(word))
+    return found
+
+
+def _folded(text: str) -> list[str]:
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     if not _IS_UNSPACED.search(folded):
         return _SPACED_WORD.findall(folded)
@@ -95,35 +108,28 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """The terms of ``text`` in order, with repetitions."""
-        known = self._known
-        return [term for word in words(text) if (term := known[word]) is not None]
+        return list(filter(None, map(self._known.__getitem__, words(text))))
 
 
-class _Known(dict[str, str | None]):
-    """From a word to its term, None for a stop word; worked out when a word is first met."""
+class _Snowball(threading.local):
+    """PyStemmer's documentation: a stemmer must not be shared between threads. Its own cache would be a second one."""
+
+    def __init__(self) -> None:
+        self.stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
+
+
+class _Known(dict[str, str]):
+    """From a word to its term, "" for a stop word; worked out when a word is first met."""
 
     def __init__(self, stemmer: Stemming, stop: frozenset[str]) -> None:
         super().__init__()
-        self._stemmer, self._stop = stemmer, stop
-        self._local = threading.local()
+        self._stop = stop
+        self._snowball = _Snowball() if stemmer == "english" else None
+        self._stem: Callable[[str], str] = strip_suffix if stemmer == "suffix" else str
 
-    def __missing__(self, word: str) -> str | None:
+    def __missing__(self, word: str) -> str:
         if len(self) >= _REMEMBERED:
             self.clear()
-        term = self[word] = None if word in self._stop else self._stem(word)
+        stem = self._snowball.stem if self._snowball else self._stem
+        term = self[word] = "" if word in self._stop else stem(word)
         return term
-
-    def _stem(self, word: str) -> str:
-        if self._stemmer == "suffix":
-            return strip_suffix(word)
-        if self._stemmer == "english":
-            stemmed: str = self._snowball().stemWord(word)
-            return stemmed
-        return word
-
-    def _snowball(self) -> Stemmer.Stemmer:
-        # PyStemmer's documentation: a stemmer must not be shared between threads. Its own cache would be a second one.
-        stemmer = getattr(self._local, "stemmer", None)
-        if stemmer is None:
-            stemmer = self._local.stemmer = Stemmer.Stemmer("english", 0)
-        return stemmer

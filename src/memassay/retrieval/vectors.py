@@ -34,7 +34,12 @@ class VectorCache:
 
     Args:
         folder: where it is; several processes may share it.
+
+    Attributes:
+        keeps: whether what is put is there the next time.
     """
+
+    keeps = True
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -75,21 +80,47 @@ class VectorCache:
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            with contextlib.closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as base:
-                base.execute("PRAGMA journal_mode = WAL")
-                base.execute("PRAGMA synchronous = NORMAL")
-                base.execute(
-                    "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text TEXT, vector BLOB, PRIMARY KEY (model, text))"
-                    " WITHOUT ROWID"
-                )
+            with contextlib.closing(self._connected()) as base:
                 yield base
         except sqlite3.Error as error:
             raise self._problem(error) from error
+
+    def _connected(self) -> sqlite3.Connection:
+        base = sqlite3.connect(self._path, timeout=_PATIENCE)
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("PRAGMA synchronous = NORMAL")
+        base.execute(
+            "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text TEXT, vector BLOB, PRIMARY KEY (model, text))"
+            " WITHOUT ROWID"
+        )
+        return base
 
     def _problem(self, error: Exception) -> EnvironmentProblem:
         return EnvironmentProblem(
             f"The cache of vectors {self._path} cannot be used ({error}); delete it, it will be made again."
         )
+
+
+class SealedCache(VectorCache):
+    """A cache in a folder that is only read, byte for byte as it was; what cannot be read counts as not there."""
+
+    keeps = False
+
+    def get(self, embedder: Embedder, keys: Sequence[str]) -> dict[str, Vectors]:
+        """See :meth:`VectorCache.get`."""
+        try:
+            return super().get(embedder, keys)
+        except EnvironmentProblem:
+            return {}
+
+    def put(self, embedder: Embedder, vectors: Mapping[str, Vectors]) -> None:
+        """Keep nothing."""
+
+    def _connected(self) -> sqlite3.Connection:
+        # A file without a log beside it has no writer; only then does SQLite read it without making files of its own.
+        log = self._path.with_name(f"{FILE}-wal")
+        options = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+        return sqlite3.connect(f"{self._path.resolve().as_uri()}?{options}", timeout=_PATIENCE, uri=True)
 
 
 def key_of(text: str) -> str:

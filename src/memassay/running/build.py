@@ -16,7 +16,7 @@ from typing import Any
 
 from memassay.core import registry
 from memassay.core.contracts import BuildContext, Closes
-from memassay.core.digest import digest_folder, digest_of
+from memassay.core.digest import canonical_json, digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure, UsageError
 from memassay.core.types import Arm, BuildReport, CellKey, Status, StoreRef, Task, Usage
 from memassay.running.calls import LimitReached, call, describe, is_network, redact
@@ -142,7 +142,8 @@ class Stores:
                     progress=_progress(arm.name, len(corpus.documents), self._say),
                     cache=self.folder / ".cache",
                 )
-                facts = await call(self._memories[arm.name].build, corpus, working / "store", context, seconds=limit)
+                made = await call(self._memories[arm.name].build, corpus, working / "store", context, seconds=limit)
+                told = _told(made)
             except BaseException as error:
                 shutil.rmtree(working, ignore_errors=True)
                 failed = _build_failure(error, limit)
@@ -155,8 +156,7 @@ class Stores:
                 digest = digest_folder(working / "store")
                 size = sum(p.stat().st_size for p in (working / "store").rglob("*") if p.is_file())
                 wall = (time.perf_counter() - started) * 1000
-                passages = facts.get("passages") if isinstance(facts, Mapping) else None
-                stored = {"documents": len(corpus.documents), "passages": passages, "bytes": size, "digest": digest}
+                stored = {"documents": len(corpus.documents), **told, "bytes": size, "digest": digest}
                 about = {**stored, "wall_ms": wall, "spec": spec.model_dump(mode="json")}
                 write_whole(working / "built.json", json.dumps(about, indent=1) + "\n")
                 shutil.rmtree(place, ignore_errors=True)
@@ -188,6 +188,18 @@ class Stores:
                 limit = self.plan.experiment.limits.build_seconds
                 self._open[key] = await call(self._memories[arm.name].open, report.store, seconds=limit)
             return self._open[key]
+
+    async def opened(self, arm: Arm, scope: str, build: int) -> tuple[Any, StoreRef]:
+        """The open store of a cell, and where it is."""
+        store = await self.open(arm, scope, build)
+        report = await self.build(arm, scope, build)
+        assert report.store is not None  # else it could not have been opened
+        return store, report.store
+
+    async def open_elsewhere(self, arm: Arm, ref: StoreRef) -> Any:
+        """The store as it lies in another folder, which the caller copied it to."""
+        limit = self.plan.experiment.limits.build_seconds
+        return await call(self._memories[arm.name].open, ref, seconds=limit)
 
     def lacks(self, cell: CellKey, task: Task) -> bool:
         """Whether the cell's store could not be built in this call of the command: asking again is of no use."""
@@ -223,6 +235,24 @@ def _ref(place: Path, key: str, digest: str | None) -> StoreRef:
     return StoreRef(key=key, location=str(place / "store"), digest=digest)
 
 
+def _told(made: object) -> dict[str, Any]:
+    """What a memory's ``build`` returned, as fields of the report.
+
+    Raises:
+        TypeError: facts that a record cannot hold.
+    """
+    if not isinstance(made, Mapping):
+        return {"passages": None, "facts": {}}
+    facts = made.get("facts", {})
+    try:
+        plain = json.loads(canonical_json(facts))
+    except (TypeError, ValueError):
+        plain = None
+    if not isinstance(plain, dict):
+        raise TypeError("build() returned facts that are no mapping of names to JSON values")
+    return {"passages": made.get("passages"), "facts": plain}
+
+
 def _kept(place: Path) -> dict[str, Any] | None:
     """Facts of a store that is already there, or None."""
     try:
@@ -231,6 +261,7 @@ def _kept(place: Path) -> dict[str, Any] | None:
             "documents": about["documents"],
             "passages": about["passages"],
             "bytes": about["bytes"],
+            "facts": about.get("facts", {}),
             "digest": about["digest"],
             "usage": Usage(wall_ms=about["wall_ms"]),
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from memassay.core.digest import digest_of, digest_text
 from memassay.core.errors import DataError, UsageError, suggestion
 from memassay.core.types import Task
+from memassay.running.gathering import gather
+from memassay.running.judges import with_kept
 from memassay.running.markers import MARKER
 from memassay.running.pipeline import plan_of, unavailable_arms
 from memassay.running.plan import Plan
-from memassay.running.scores import Vector, collect, outcomes
+from memassay.running.scores import Vector
 from memassay.running.summarise import headline
 from memassay.runs.folder import RunFolder
 from memassay.runs.guard import differences
@@ -92,9 +94,8 @@ def scored_run(path: Path) -> Scored:
     tasks = [t for t in plan.tasks if t.category != MARKER]
     unavailable = unavailable_arms(run)
     arms = [a.name for a in plan.contenders if a.name not in unavailable]
-    ended = outcomes(tasks, arms, run.counted()[0])
-    verdicts = run.each_judgement(plan.judges[0].id)
-    found = collect(tasks, arms, ended, verdicts, {a: plan.experiment.builds for a in arms})
+    plan = replace(plan, model_judges=with_kept((), run.judge_manifests()))
+    found = gather(run, plan, unavailable).scores
     scores = {
         arm: {metric: np.where(found.missing, np.nan, vector) for metric, vector in found.values.get(arm, {}).items()}
         for arm in arms
@@ -263,8 +264,8 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
 
 
 def _at_budget(metric: str, family: str) -> bool:
-    name, _, at = metric.partition("@")
-    return name == family and at.isdecimal()
+    name, cut, at = metric.partition("@")
+    return name == family and (at.isdecimal() or not cut)
 
 
 def _pack(values: Sequence[float | None]) -> str | list[float | None]:

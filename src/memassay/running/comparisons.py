@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from memassay.core.contracts import MetricSpec
 from memassay.core.digest import digest_text
 from memassay.running.plan import Plan
 from memassay.running.scores import Scores
@@ -28,10 +29,8 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
     pairs = list(combinations(names, 2))
     if primary is not None and (primary.b, primary.a) in pairs:
         pairs[pairs.index((primary.b, primary.a))] = (primary.a, primary.b)
-    family = headline.partition("@")[0]
-    metrics = [m for m in plan.metrics if m.budget is not None and m.name.partition("@")[0] == family]
-    if primary is not None and primary.metric not in [m.name for m in metrics]:
-        metrics += [m for m in plan.metrics if m.name == primary.metric]
+    metrics = _compared(plan, headline)
+    accesses = {arm.name: arm.access for arm in plan.contenders}
     splits = _splits([t.split for t in scores.tasks], primary.split if primary else "all")
     found: list[dict[str, Any]] = []
     for split in splits if pairs else ():
@@ -65,7 +64,8 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                         "p_adjusted": None,
                         "verdict": word.word,
                         "reason": word.reason,
-                        "equal_budget": metric.budget is not None,
+                        "equal_budget": metric.budget is not None
+                        or (bool(metric.judge) and accesses[a] == accesses[b] == ("dossier",)),
                         "wins": result.wins,
                         "losses": result.losses,
                         "ties": result.ties,
@@ -82,6 +82,19 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                     # One of many is never surer than alone: the draws of max-T can fall below an exact p.
                     row["p_adjusted"] = p if p is None or row["p"] is None else max(p, row["p"])
         found += rows
+    return found
+
+
+def _compared(plan: Plan, headline: str) -> list[MetricSpec]:
+    """What arms are compared on: the headline family at every budget, or the metrics of answers; and the primary."""
+    family = headline.partition("@")[0]
+    found = [m for m in plan.metrics if m.budget is not None and m.name.partition("@")[0] == family]
+    if plan.answers and not found:
+        found = [m for m in plan.all_metrics if m.judge and m.judge != plan.judges[0].id]
+        found.sort(key=lambda m: m.name != headline)
+    primary = plan.experiment.primary
+    if primary is not None and primary.metric not in [m.name for m in found]:
+        found += [m for m in plan.all_metrics if m.name == primary.metric]
     return found
 
 

@@ -7,12 +7,11 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
-from memassay.core import registry
 from memassay.core.contracts import Retrieves
-from memassay.core.dossier import dossier_of, rendering, trimmed
+from memassay.core.dossier import dossier_of, trimmed
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemoryFailure
 from memassay.core.types import (
     Answer,
@@ -22,32 +21,40 @@ from memassay.core.types import (
     Dossier,
     Passage,
     Query,
-    Request,
     Status,
     Step,
     Task,
     Usage,
 )
 from memassay.core.views import Surroundings, view
+from memassay.running.answering import Answering, Said
 from memassay.running.build import NoStore, Stores, is_disk
 from memassay.running.calls import LimitReached, call, describe, is_network, redact
-from memassay.running.plan import NO_AGENT, Plan
+from memassay.running.experiment import NO_AGENT
+from memassay.running.judges import model_kind
+from memassay.running.markers import MARKER
+from memassay.running.money import Purse, paid
+from memassay.running.plan import Plan
 from memassay.runs.folder import Key, RunFolder, check_passages, key_of, to_line
 from memassay.runs.lines import LineWriter, problem
 
 PROVIDER_ATTEMPTS = 3
 _BACKOFF_SECONDS = 0.5
 
+FAILURES_IN_A_ROW = 5
+"""So many cells of agents that failed one after the other, by provider or harness, end the command."""
+
 
 @dataclass
 class Tally:
-    """How a drive went; ``by_kind`` counts cells by the kind they ended in."""
+    """How a drive went; ``by_kind`` counts cells by the kind they ended in, ``stopped`` says why it ended early."""
 
     planned: int = 0
     already: int = 0
     recorded: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
     cost_usd: float = 0.0
+    stopped: str = ""
 
 
 class Driver:
@@ -56,6 +63,7 @@ class Driver:
     Args:
         unavailable: arms that cannot be measured, left out; grows when a memory says so at a question.
         on_cell: called after every record (for a progress bar).
+        purse: what may be spent.
     """
 
     def __init__(
@@ -65,13 +73,16 @@ class Driver:
         stores: Stores,
         unavailable: dict[str, str],
         on_cell: Callable[[Tally], None],
+        purse: Purse,
     ) -> None:
         self.plan, self.run, self.stores, self.unavailable = plan, run, stores, unavailable
         self.on_cell = on_cell
         self.tally = Tally()
+        self._purse = purse
+        self._answering = Answering(plan, stores)
+        self._in_a_row = 0
         self._tasks = {task.id: task for task in plan.tasks}
         self._arms = {arm.name: arm for arm in plan.arms}
-        self._agents: dict[str, Any] = {}
         self._neighbours: dict[str, list[Task]] = {}
         for task in plan.tasks:
             self._neighbours.setdefault(task.scope, []).append(task)
@@ -99,16 +110,33 @@ class Driver:
         except BaseExceptionGroup as group_error:
             raise _first(group_error) from None
         finally:
+            await self._answering.close()
             await self.stores.close()
         return self.tally
 
     def _queue(
         self, shard: tuple[int, int], done: set[Key], attempts: Mapping[Key, int]
     ) -> Iterator[tuple[CellKey, int]]:
-        for cell in self.plan.cells(shard):
-            key = key_of(cell)
-            if key not in done and cell.arm not in self.unavailable:
-                yield cell, attempts.get(key, 0) + 1
+        """The open cells, task by task. A task is begun only if all its cells can be paid, so arms stay balanced."""
+        open_cells = (c for c in self.plan.cells(shard) if key_of(c) not in done)
+        for _, block in groupby(open_cells, key=lambda cell: cell.task):
+            cells = [cell for cell in block if cell.arm not in self.unavailable]
+            asking = [self._arms[cell.arm] for cell in cells if self._asks(cell)]
+            if self.tally.stopped:
+                return
+            if asking and not self._purse.open(cells[0].task, [arm.name for arm in asking]):
+                self.tally.stopped = self._purse.reason
+                return
+            for cell in cells:
+                if self.tally.stopped and self.tally.stopped != self._purse.reason:
+                    return
+                if cell.arm not in self.unavailable:
+                    yield cell, attempts.get(key_of(cell), 0) + 1
+
+    def _asks(self, cell: CellKey) -> bool:
+        """Whether the cell puts a question to an agent."""
+        arm = self._arms[cell.arm]
+        return arm.agent != NO_AGENT and self._tasks[cell.task].category != MARKER
 
     async def _work(self, queue: Iterator[tuple[CellKey, int]], lines: LineWriter) -> None:
         # One generator for all workers: each takes the next open cell; only the cells in flight are held in memory.
@@ -121,15 +149,31 @@ class Driver:
             self.tally.recorded += 1
             self.tally.by_kind[status.kind] = self.tally.by_kind.get(status.kind, 0) + 1
             self.on_cell(self.tally)
+            self._watch(cell, status)
+
+    def _watch(self, cell: CellKey, status: Status) -> None:
+        """Stop where agents fail again and again for reasons that are not the memory's: asking on only costs."""
+        if not self._asks(cell):
+            return
+        self._in_a_row = self._in_a_row + 1 if status.kind in ("provider", "harness") else 0
+        if self._in_a_row >= FAILURES_IN_A_ROW and not self.tally.stopped:
+            self.tally.stopped = (
+                f"{self._in_a_row} cells failed one after the other, the last with {status}; see `memassay show`, "
+                "mend it and run the same command again"
+            )
 
     async def _attempts(self, cell: CellKey, first: int, lines: LineWriter) -> Status:
         """Record attempts at a cell until it is no provider failure, or too many; returns the last status."""
-        last = first + PROVIDER_ATTEMPTS - 1
+        arm = self._arms[cell.arm]
+        alone = self._asks(cell) and getattr(self._answering.agent(arm), "retries_itself", False)
+        last = first + (1 if alone else PROVIDER_ATTEMPTS) - 1
         for attempt in range(first, last + 1):
             answer = await self._answer(cell, attempt)
             lines.append(to_line(answer))
-            self.tally.cost_usd += answer.usage.cost_usd or 0.0
-            if answer.status.kind != "provider" or attempt == last or self.stores.lacks(cell, self._tasks[cell.task]):
+            self.tally.cost_usd += paid(answer.usage)
+            if self._asks(cell):
+                self._purse.pay(cell.task, cell.arm, answer.usage, ended=attempt == last or _ends(answer.status))
+            if _ends(answer.status) or attempt == last or self.stores.lacks(cell, self._tasks[cell.task]):
                 break
             await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (attempt - first))
         return answer.status
@@ -144,14 +188,19 @@ class Driver:
     async def _answer(self, cell: CellKey, attempt: int) -> Answer:
         task, arm = self._tasks[cell.task], self._arms[cell.arm]
         started = time.perf_counter()
-        status, detail, digest = Status.OK, "", None
-        said: tuple[Step, ...] = ()
+        status, detail = Status.OK, ""
+        steps: list[Step] = []
+        said: Said | None = None
         try:
-            dossier = await self._dossier(task, arm, cell.build)
-            digest = self.run.put_dossier(dossier)
-            status = Status.EMPTY if dossier.status == "empty" else Status.OK
-            if arm.agent != NO_AGENT:
-                said = (await self._ask(cell, task, arm, dossier),)
+            dossier = None
+            if "dossier" in arm.access:
+                dossier = await self._dossier(task, arm, cell.build)
+                status = Status.EMPTY if dossier.status == "empty" else Status.OK
+                steps.append(self._retrieval(status, "", self.run.put_dossier(dossier), started))
+            if self._asks(cell):
+                said = await self._said(cell, attempt, task, arm, dossier)
+                steps.append(self._kept(said.step))
+                status, detail = said.step.status, said.step.detail
         except (EnvironmentProblem, CannotMeasure):
             raise
         except Failed as failure:
@@ -159,36 +208,43 @@ class Driver:
         except Exception as error:
             # Neither the memory nor the agent was running: this is a bug of ours.
             status, detail = Status.HARNESS, describe(error)
-        usage = Usage(wall_ms=round((time.perf_counter() - started) * 1000, 3))
-        step = Step(name="retrieve", status=status, detail=detail, dossier=digest, usage=usage)
-        at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        status = said[-1].status if said else status
+        if not steps:
+            steps.append(self._retrieval(status, detail, None, started))
+        wall = round((time.perf_counter() - started) * 1000, 3)
         return Answer(
             cell=cell,
             attempt=attempt,
             status=status,
             data=self.plan.suite.data,
+            model=model_kind(self._answering.agent(arm)) if said else "none",
             detail=detail,
-            steps=(step, *said),
-            usage=usage,
-            at=at,
+            steps=tuple(steps),
+            state_before=said.before if said else None,
+            state_after=said.after if said else None,
+            usage=(said.step.usage if said else Usage()).model_copy(update={"wall_ms": wall}),
+            at=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )
 
-    async def _ask(self, cell: CellKey, task: Task, arm: Arm, dossier: Dossier) -> Step:
-        if arm.agent not in self._agents:
-            self._agents[arm.agent] = registry.agents.get(arm.agent)(**arm.agent_options)
-        limit = self.plan.experiment.limits.answer_seconds
-        text = rendering(dossier, self.plan.experiment.tokens).cut(max(self.plan.experiment.budgets))
-        request = Request(cell=cell, prompt=task.prompt, as_of=task.as_of, dossier=text, limit_seconds=limit)
+    @staticmethod
+    def _retrieval(status: Status, detail: str, digest: str | None, started: float) -> Step:
+        usage = Usage(wall_ms=round((time.perf_counter() - started) * 1000, 3))
+        return Step(name="retrieve", status=status, detail=detail, dossier=digest, usage=usage)
+
+    def _kept(self, step: Step) -> Step:
+        """The agent's step, with all that it saw as a file of the run."""
+        if step.evidence is None:
+            return step
+        return step.model_copy(update={"transcript": self.run.put_transcript(step.evidence), "evidence": None})
+
+    async def _said(self, cell: CellKey, attempt: int, task: Task, arm: Arm, dossier: Dossier | None) -> Said:
+        """What the agent answered; what the memory raises while its store is opened is its failure."""
         try:
-            step: Step = await call(self._agents[arm.agent].answer, request, seconds=limit)
-        except LimitReached as error:
-            raise Failed(Status.LIMIT_TIME, f"no answer after {limit:g} s") from error
-        except Exception as error:
-            if is_network(error):
-                raise Failed(Status.NETWORK, describe(error)) from error
+            return await self._answering.ask(cell, attempt, task, arm, dossier)
+        except (EnvironmentProblem, CannotMeasure):
             raise
-        return step.model_copy(update={"detail": redact(step.detail)}) if step.detail else step
+        except Exception as error:
+            status, detail = classify(error)
+            raise Failed(status, detail) from error
 
     async def _retrieved(self, task: Task, arm: Arm, build: int) -> Dossier:
         """What the memory gives for a task; whatever it raises is its failure (or the network's)."""
@@ -223,6 +279,11 @@ class Failed(Exception):
     def __init__(self, status: Status, detail: str) -> None:
         self.status, self.detail = status, detail
         super().__init__(detail)
+
+
+def _ends(status: Status) -> bool:
+    """Whether a status needs no further attempt in this call of the command."""
+    return status.kind != "provider"
 
 
 def _checked(returned: object) -> Dossier:

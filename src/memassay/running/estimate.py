@@ -9,13 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from memassay.core.types import Task
+from memassay.core import registry
+from memassay.core.contracts import Priced
+from memassay.core.errors import UsageError
+from memassay.core.types import Arm, Task, Usage
 from memassay.core.views import original
+from memassay.running.experiment import NO_AGENT
 from memassay.running.markers import MARKER
+from memassay.running.money import Purse
 from memassay.running.plan import Plan
+from memassay.runs.folder import RunFolder
 from memassay.stats import MATERIAL
 
 WANTED_POWER = 0.8
+
+# What an answer is taken to use before there is one: a dossier is as long as its budget, the words around it and the
+# answer are short; with tools or files the published runs of 2026 took some five turns and 70,000 tokens a question.
+_AROUND, _ANSWER, _TOOL_TOKENS, _TOOL_TURNS = 400, 60, 70_000, 5
+_JUDGED, _VERDICT = 700, 80
 
 
 def primary_power(plan: Plan) -> float | None:
@@ -63,7 +74,7 @@ def estimate_of(plan: Plan) -> dict[str, Any]:
         "cells": plan.count(),
         "stores": len(scopes) * len(plan.contenders) * plan.experiment.builds,
         "tokenizer": plan.experiment.tokens,
-        "cost in US dollars": 0.0,
+        **_spending(plan),
     }
     power = plan.design.detectable(sizes) if len(sizes) else None
     if power is not None:
@@ -79,3 +90,83 @@ def estimate_of(plan: Plan) -> dict[str, Any]:
     if chance is not None:
         estimate["primary"] = primary_in_words(chance)
     return estimate
+
+
+def usage_of(plan: Plan, arm: Arm) -> Usage:
+    """What one answer of an arm is assumed to use."""
+    if {"tools", "folder"} & set(arm.access):
+        return Usage(input=_TOOL_TOKENS, output=_ANSWER * _TOOL_TURNS, turns=_TOOL_TURNS)
+    return Usage(input=max(plan.experiment.budgets) + _AROUND, output=_ANSWER, turns=1)
+
+
+def costs_of(plan: Plan) -> tuple[dict[str, float | None], float | None]:
+    """US dollars that one answer of each arm, and the judgements of one answer, are expected to cost.
+
+    None where a price is not known; an agent without a model costs nothing.
+    """
+    arms: dict[str, float | None] = {}
+    for arm in plan.contenders:
+        if arm.agent == NO_AGENT:
+            arms[arm.name] = 0.0
+            continue
+        agent = registry.agents.get(arm.agent)(**arm.agent_options)
+        free = getattr(agent, "model", "none") != "real"
+        known = agent.price(usage_of(plan, arm)) if isinstance(agent, Priced) else None
+        arms[arm.name] = known if known is not None else 0.0 if free else None
+    judging: float | None = 0.0
+    for judge in plan.model_judges:
+        cost = judge.price(Usage(input=_JUDGED, output=_VERDICT))
+        cost = 0.0 if cost is None and judge.model != "real" else cost
+        judging = None if cost is None or judging is None else judging + cost
+    return arms, judging
+
+
+def _spending(plan: Plan) -> dict[str, Any]:
+    """Tokens and money of a plan, with what they are reckoned from."""
+    if not plan.answers:
+        return {"cost in US dollars": 0.0}
+    arms, judging = costs_of(plan)
+    asked = len([t for t in plan.tasks if t.category != MARKER])
+    answers = {arm.name: asked * plan.replicates(arm)[0] * plan.replicates(arm)[1] for arm in plan.contenders}
+    tokens = sum(answers[arm.name] * usage_of(plan, arm).input for arm in plan.contenders)
+    unknown = [name for name, cost in arms.items() if cost is None] + (["the judges"] if judging is None else [])
+    found: dict[str, Any] = {
+        "agent": plan.experiment.agent,
+        "answers": sum(answers.values()),
+        "judgements": sum(answers.values()) * len(plan.model_judges),
+        "tokens sent": f"about {tokens:,}",
+    }
+    if unknown:
+        found["cost in US dollars"] = None
+        found["no price is known for"] = ", ".join(unknown)
+    else:
+        per_answer = {name: (cost or 0.0) + (judging or 0.0) for name, cost in arms.items()}
+        found["cost in US dollars"] = round(sum(answers[name] * cost for name, cost in per_answer.items()), 2)
+    found["reckoned from"] = (
+        f"{max(plan.experiment.budgets):,} tokens of dossier and {_AROUND} around it, or {_TOOL_TOKENS:,} in "
+        f"{_TOOL_TURNS} turns with tools or files, and {_ANSWER} of answer"
+    )
+    if plan.experiment.max_usd is not None:
+        found["stops before"] = f"${plan.experiment.max_usd:g}"
+    return found
+
+
+def purse_of(plan: Plan, run: RunFolder) -> Purse:
+    """The money of a run: its limit, what it has cost so far, and what is expected.
+
+    Raises:
+        UsageError: there is a limit and a price is not known, so that it could not be kept.
+    """
+    if not plan.answers and not plan.model_judges:
+        return Purse()
+    limit = plan.experiment.max_usd
+    if limit is None:
+        return Purse()
+    arms, judging = costs_of(plan) if plan.answers else ({}, 0.0)
+    unknown = [name for name, cost in arms.items() if cost is None]
+    if unknown or judging is None:
+        raise UsageError(
+            f"--max-usd {limit:g} cannot be kept: no price is known for {', '.join(unknown) or 'a judge'}; "
+            "leave it out, or take a model of the price table (memassay doctor lists them)."
+        )
+    return Purse(limit, run.spent(), {name: cost or 0.0 for name, cost in arms.items()}, judging)

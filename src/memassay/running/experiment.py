@@ -16,6 +16,9 @@ from memassay.core.tokens import DEFAULT_TOKENS
 
 BUDGETS = (1000, 2000, 4000, 8000, 12000)
 KS = (5, 10, 20)
+NO_AGENT = "none"
+AGENT, JUDGE = "agent", "judge"
+"""What ``--set agent.key=value`` and ``--set judge.key=value`` set."""
 
 
 class _Table(BaseModel):
@@ -44,12 +47,34 @@ class MemoryEntry(BaseModel):
         return dict(self.model_extra or {})
 
 
+class JudgeEntry(_Table):
+    """A judge with a model.
+
+    Attributes:
+        use: the registered judge: ``binary``, or ``lenient`` for its other wording.
+        model: the model that judges, by its name for :func:`memassay.models.names.open_model`.
+        options: how to reach it (``base_url``, ``key_env``); see docs/agents.md.
+    """
+
+    use: str = "binary"
+    model: str
+    options: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+
 class Limits(_Table):
-    """Limits of the harness, in seconds; a memory that exceeds one has failed."""
+    """Limits of the harness; a memory or an agent that exceeds one has failed.
+
+    Attributes:
+        build_seconds, retrieve_seconds, answer_seconds: per store, per question, per answer.
+        turns: calls of the model per answer, or None.
+        usd: dollars per answer, or None.
+    """
 
     build_seconds: float = Field(600.0, gt=0)
     retrieve_seconds: float = Field(60.0, gt=0)
     answer_seconds: float = Field(600.0, gt=0)
+    turns: int | None = Field(30, ge=1)
+    usd: float | None = Field(None, gt=0)
 
 
 class Experiment(_Table):
@@ -64,15 +89,21 @@ class Experiment(_Table):
         categories, scopes: filters; empty means all that the suite reports by default.
         limit: tasks in all, round-robin over clusters, or None.
         builds: build replicates per store.
+        repetitions: answers per task, arm and build.
         agent: what answers; ``none`` at the retrieval stage. Its dossier is cut at the largest budget.
+        agent_options: the agent's settings, ``model`` among them.
+        judges: judges with a model, beside the suite's own graders.
+        max_usd: the run stops before it costs more, task by task; no part of what the run is.
         primary: the one comparison with a verdict, or None.
     """
 
     suite: str
-    stage: Literal["retrieval"] = "retrieval"
+    stage: Literal["retrieval", "answer"] = "retrieval"
     options: Mapping[str, JsonValue] = Field(default_factory=dict)
     memories: Mapping[str, MemoryEntry] = Field(default_factory=dict)
     agent: str = "none"
+    agent_options: Mapping[str, JsonValue] = Field(default_factory=dict)
+    judges: tuple[JudgeEntry, ...] = ()
     tokens: str = DEFAULT_TOKENS
     budgets: tuple[int, ...] = BUDGETS
     ks: tuple[int, ...] = KS
@@ -80,6 +111,8 @@ class Experiment(_Table):
     scopes: tuple[str, ...] = ()
     limit: int | None = Field(None, ge=1)
     builds: int = Field(1, ge=1)
+    repetitions: int = Field(1, ge=1)
+    max_usd: float | None = Field(None, gt=0)
     seed: int = 0
     controls: bool = True
     limits: Limits = Limits()
@@ -109,7 +142,9 @@ def experiment_of(tables: Mapping[str, Any]) -> Experiment:
         UsageError: an unknown key (with "did you mean") or a wrong value, named by its dotted place.
     """
     try:
-        experiment = Experiment.model_validate({**_defaults(tables.get("suite")), **tables})
+        answers = tables.get("agent", NO_AGENT) != NO_AGENT
+        stage = {"stage": "answer" if answers else "retrieval"}
+        experiment = Experiment.model_validate({**_defaults(tables.get("suite")), **stage, **tables})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -124,7 +159,19 @@ def experiment_of(tables: Mapping[str, Any]) -> Experiment:
             raise UsageError(f"Experiment, {name}: give whole numbers above 0, ascending, none twice.")
     if not experiment.budgets:
         raise UsageError("Experiment, budgets: name at least one budget in tokens.")
+    _check_stage(experiment)
     return experiment
+
+
+def _check_stage(experiment: Experiment) -> None:
+    """What belongs to answers needs an agent, and an agent answers."""
+    answers = experiment.stage == "answer"
+    if answers and experiment.agent == NO_AGENT:
+        raise UsageError("The stage 'answer' needs an agent: --agent extractive needs no key.")
+    if not answers and experiment.agent != NO_AGENT:
+        raise UsageError(f"The stage 'retrieval' asks no agent; leave --stage out, or --agent {experiment.agent}.")
+    if not answers and (experiment.judges or experiment.repetitions > 1 or experiment.agent_options):
+        raise UsageError("Judges, repetitions and settings of an agent need an agent: --agent extractive needs no key.")
 
 
 def _defaults(suite: Any) -> Mapping[str, Any]:
@@ -135,7 +182,7 @@ def _defaults(suite: Any) -> Mapping[str, Any]:
 
 
 def _fields(place: Sequence[Any]) -> list[str]:
-    tables: dict[str, type[BaseModel]] = {"primary": Primary, "limits": Limits}
+    tables: dict[str, type[BaseModel]] = {"primary": Primary, "limits": Limits, "judges": JudgeEntry}
     model = tables.get(str(place[0]), Experiment) if place else Experiment
     return list(model.model_fields)
 
@@ -160,8 +207,32 @@ def memory_entries(names: str) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def apply_settings(entries: dict[str, dict[str, Any]], settings: Sequence[str]) -> None:
+def judge_entry(text: str) -> dict[str, str]:
+    """``MODEL`` or ``JUDGE:MODEL`` as an entry of ``judges``.
+
+    Raises:
+        UsageError: the model is missing.
+    """
+    use, colon, model = text.partition(":")
+    # A model's own name may hold a colon ("qwen2:0.5b"): only a judge's name in front of it is one.
+    known = colon and use in registry.judges.names()
+    found = {"use": use, "model": model} if known else {"use": "binary", "model": text}
+    if not found["model"]:
+        raise UsageError(f"--judge {text!r}: write --judge MODEL or --judge lenient:MODEL.")
+    return found
+
+
+def apply_settings(
+    entries: dict[str, dict[str, Any]],
+    settings: Sequence[str],
+    others: Mapping[str, dict[str, Any]] | None = None,
+) -> None:
     """Apply ``NAME.key=value`` flags; values are JSON where they parse as JSON, else text.
+
+    Args:
+        entries: the memories.
+        settings: the flags.
+        others: tables beside the memories, such as that of ``agent``.
 
     Raises:
         UsageError: a malformed flag, or a memory that this run does not have.
@@ -171,9 +242,10 @@ def apply_settings(entries: dict[str, dict[str, Any]], settings: Sequence[str]) 
         name, dot, key = place.rpartition(".")
         if not (equals and dot and name and key):
             raise UsageError(f"--set {setting!r}: write --set NAME.key=value, for example --set lexical.window=3.")
-        if name not in entries:
+        table = (others or {}).get(name, entries.get(name))
+        if table is None:
             raise UsageError(f"--set {setting!r}: this run has no memory {name!r}.{suggestion(name, entries)}")
         try:
-            entries[name][key] = json.loads(value)
+            table[key] = json.loads(value)
         except ValueError:
-            entries[name][key] = value
+            table[key] = value

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from memassay.core.contracts import Cell, Judge
-from memassay.core.types import Answer, Dossier, Task
+from memassay.core.types import Answer, Dossier, Judgement, Task
+from memassay.running.judges import ModelJudge
+from memassay.running.markers import MARKER
+from memassay.running.money import Purse
 from memassay.runs.folder import Counted, Key, RunFolder, key_of, to_line
+from memassay.runs.lines import LineWriter
+
+AT_ONCE = 4
+"""Questions that wait for a judge's model at a time."""
+FAILURES_IN_A_ROW = 5
+
+
+class _Work(NamedTuple):
+    """An answer and the judges that are yet to judge it, by number."""
+
+    cell: Cell
+    mark: str
+    judges: list[int]
 
 
 def judge_run(
@@ -17,16 +36,21 @@ def judge_run(
     counted: Mapping[Key, Counted],
     controls: set[str],
     on_cell: Callable[[], None] = lambda: None,
-) -> None:
+    purse: Purse | None = None,
+) -> str:
     """Judge every counted answer that has no current verdict; a dossier is read once for all judges.
 
     Args:
         run: where the answers are and the verdicts go.
-        judges: the first is the primary and judges controls too; the others judge only the arms.
+        judges: the first is the primary and judges controls and planted tasks too; the others judge only the arms.
         tasks: with gold.
         counted: the records that count.
         controls: names of the control arms.
         on_cell: called once per answer.
+        purse: what judges with a model may spend.
+
+    Returns:
+        Why it ended before everything was judged, or "".
 
     Raises:
         GuardError: a judge of that id has judged here with other settings.
@@ -36,26 +60,80 @@ def judge_run(
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(run.judge_writer(judge.id, judge.config)) for judge in judges]
         held = [run.judged(judge.id) for judge in judges]
-        for answer in run.each(counted):
-            on_cell()
-            task = by_id.get(answer.cell.task)
-            if task is None or answer.status.kind in ("provider", "harness"):
-                continue
-            wanted = [
-                number
-                for number in range(1 if answer.cell.arm in controls else len(judges))
-                if held[number].get(key_of(answer.cell)) != (answer.attempt, counted[key_of(answer.cell)].mark)
-            ]
-            if not wanted:
-                continue
-            # A memory failure (a limit of an agent too) is wrong whatever it had retrieved by then.
-            dossier = None if answer.status.kind == "memory" else _dossier(run, answer)
-            cell = Cell(task=task, answer=answer, dossier=dossier)
-            for number in wanted:
-                verdict = judges[number].judge(cell)
+
+        def work() -> Iterator[_Work]:
+            for answer in run.each(counted):
+                on_cell()
+                task = by_id.get(answer.cell.task)
+                if task is None or answer.status.kind in ("provider", "harness"):
+                    continue
+                mark = counted[key_of(answer.cell)].mark
+                wanted = [
+                    number
+                    for number in range(1 if task.category == MARKER or answer.cell.arm in controls else len(judges))
+                    if held[number].get(key_of(answer.cell)) != (answer.attempt, mark)
+                ]
+                if wanted:
+                    # A memory failure (a limit of an agent too) is wrong whatever it had retrieved by then.
+                    dossier = None if answer.status.kind == "memory" else _dossier(run, answer)
+                    yield _Work(Cell(task=task, answer=answer, dossier=dossier), mark, wanted)
+
+        return asyncio.run(_Bench(judges, writers, purse or Purse()).judge(work()))
+
+
+class _Bench:
+    """Judges side by side: those without a model at once, those with one a few at a time."""
+
+    def __init__(self, judges: Sequence[Judge], writers: Sequence[LineWriter], purse: Purse) -> None:
+        self._judges, self._writers, self._purse = judges, writers, purse
+        self._failed_in_a_row: dict[int, int] = {}
+        self._stopped = ""
+
+    async def judge(self, work: Iterator[_Work]) -> str:
+        try:
+            return await self._judge(work)
+        finally:
+            for judge in self._judges:
+                if isinstance(judge, ModelJudge):
+                    await judge.close()
+
+    async def _judge(self, work: Iterator[_Work]) -> str:
+        waiting: set[asyncio.Task[None]] = set()
+        for item in work:
+            for number in item.judges:
+                verdict = None
+                if not isinstance(self._judges[number], ModelJudge):
+                    found = self._judges[number].judge(item.cell)
+                    verdict = await found if inspect.isawaitable(found) else found
+                elif not self._stopped:
+                    if len(waiting) >= AT_ONCE:
+                        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                        for task in done:
+                            task.result()
+                    waiting.add(asyncio.create_task(self._ask(number, item)))
                 if verdict is not None:
-                    mark = counted[key_of(answer.cell)].mark
-                    writers[number].append(to_line(verdict.model_copy(update={"answer": mark})))
+                    self._write(number, item, verdict)
+        await asyncio.gather(*waiting)
+        return self._stopped
+
+    async def _ask(self, number: int, item: _Work) -> None:
+        found = self._judges[number].judge(item.cell)
+        verdict = await found if inspect.isawaitable(found) else found
+        if verdict is None:
+            return
+        self._write(number, item, verdict)
+        if not self._purse.judged(verdict.usage):
+            self._stopped = "judging stopped at --max-usd; run `memassay judge` with a higher one to go on"
+        failed = self._failed_in_a_row.get(number, 0) + 1 if verdict.status == "failed" else 0
+        self._failed_in_a_row[number] = failed
+        if failed >= FAILURES_IN_A_ROW:
+            self._stopped = (
+                f"judge {self._judges[number].id} failed {failed} times in a row, the last with: "
+                f"{verdict.explanation or verdict.raw or 'no reply'}; run `memassay judge` again"
+            )
+
+    def _write(self, number: int, item: _Work, verdict: Judgement) -> None:
+        self._writers[number].append(to_line(verdict.model_copy(update={"answer": item.mark})))
 
 
 def _dossier(run: RunFolder, answer: Answer) -> Dossier | None:

@@ -7,23 +7,25 @@ import importlib.metadata
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from memassay.core import registry
-from memassay.core.contracts import Grading, Suite
+from memassay.core.contracts import Suite
 from memassay.core.errors import DataError, GuardError
 from memassay.core.registry import Source, bind_options
 from memassay.core.types import Arm, BuildReport, Task
 from memassay.running.build import Stores, make_memories
 from memassay.running.controls import expectations
 from memassay.running.drive import Driver, Tally
-from memassay.running.experiment import Experiment, experiment_of
+from memassay.running.estimate import purse_of
+from memassay.running.experiment import Experiment, JudgeEntry, experiment_of
 from memassay.running.judge import judge_run
+from memassay.running.judges import live, model_judges, with_kept
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, load_suite, make_plan, tasks_digest
+from memassay.running.plan import Plan, grading_of, load_suite, make_plan, tasks_digest
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
@@ -92,17 +94,18 @@ def run_experiment(experiment: Experiment, place: Place, observer: Observer | No
         UsageError, DataError, GuardError, EnvironmentProblem: each in one sentence.
     """
     watch = observer or Silent()
-    run, plan, unavailable = advance(experiment, place, watch)
-    return conclude(run, plan, unavailable, watch)
+    run, plan, unavailable, stopped = advance(experiment, place, watch)
+    return conclude(run, plan, unavailable, watch, stopped)
 
 
 def advance(
     experiment: Experiment, place: Place, observer: Observer | None = None, *, answers: bool = True
-) -> tuple[RunFolder, Plan, dict[str, str]]:
+) -> tuple[RunFolder, Plan, dict[str, str], str]:
     """Plan and build, and unless ``answers`` is False drive, without judging.
 
     Returns:
-        The run folder, its plan, and the arms that cannot be measured, with the reason.
+        The run folder, its plan, the arms that cannot be measured, with the reason, and why the run was stopped before
+        its end, or "".
     """
     watch = observer or Silent()
     watch.stage("plan", None)
@@ -112,8 +115,8 @@ def advance(
     stores = Stores(place.stores_folder, plan, run, memories, watch.building)
     # Locked before anything is built: a second writer of this shard is refused before it spends anything.
     with run.answer_writer(place.writer) as lines:
-        asyncio.run(_build_and_drive(plan, stores, lines, place, watch, unavailable, answers))
-    return run, plan, unavailable
+        stopped = asyncio.run(_build_and_drive(plan, stores, lines, place, watch, unavailable, answers))
+    return run, plan, unavailable, stopped
 
 
 def enter(plan: Plan, place: Place) -> RunFolder:
@@ -135,6 +138,9 @@ def enter(plan: Plan, place: Place) -> RunFolder:
     }
     if run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks):
         checked_tasks(run)
+    accepted = getattr(plan.suite, "accepted", None)
+    if accepted is not None:
+        accepted()
     if not (place.out / "expected.json").exists():
         tasks = [t for t in plan.tasks if t.category != MARKER]
         keys = list(dict.fromkeys(str(j.config.get("key", "original")) for j in plan.judges))
@@ -154,28 +160,35 @@ async def _build_and_drive(
     watch: Observer,
     unavailable: dict[str, str],
     answers: bool,
-) -> None:
+) -> str:
     scopes = len({t.scope for t in plan.tasks})
     watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
     await stores.build_all(unavailable, watch.built)
     if answers:
         watch.stage("answer", None)
-        driver = Driver(plan, stores.run, stores, unavailable, watch.drove)
-        await driver.drive(lines, place.shard, place.workers)
+        driver = Driver(plan, stores.run, stores, unavailable, watch.drove, purse_of(plan, run=stores.run))
+        return (await driver.drive(lines, place.shard, place.workers)).stopped
+    return ""
 
 
 def conclude(
-    run: RunFolder, plan: Plan, unavailable: Mapping[str, str], observer: Observer | None = None
+    run: RunFolder,
+    plan: Plan,
+    unavailable: Mapping[str, str],
+    observer: Observer | None = None,
+    stopped: str = "",
 ) -> dict[str, Any]:
     """Judge what is answered and write ``summary.json``."""
     watch = observer or Silent()
     with run.concluding():
+        plan = replace(plan, model_judges=with_kept(plan.model_judges, run.judge_manifests()))
         counted, _ = run.counted()
         watch.stage("judge", len(counted))
         controls = {arm.name for arm in plan.arms if arm.role == "control"}
-        judge_run(run, plan.judges, plan.tasks, counted, controls, watch.judged)
+        purse = purse_of(plan, run=run)
+        unjudged = judge_run(run, live(plan.all_judges), plan.tasks, counted, controls, watch.judged, purse)
         watch.stage("summarise", None)
-        summary = summarise(run, plan, unavailable)
+        summary = summarise(run, plan, unavailable, stopped=stopped or unjudged)
         run.write_summary(summary)
     return summary
 
@@ -189,6 +202,7 @@ _FIXED = (
     "categories",
     "limit",
     "builds",
+    "repetitions",
     "seed",
     "controls",
     "limits",
@@ -206,10 +220,10 @@ def plan_of(run: RunFolder) -> Plan:
     manifest = run.manifest
     identity = manifest["identity"]
     # What can change a number comes from the guarded identity; the rest (the suite's options) is only how it was said.
-    fixed = {name: identity[name] for name in _FIXED} | {"scopes": identity["conversations"]}
+    fixed = {name: identity[name] for name in _FIXED if name in identity} | {"scopes": identity["conversations"]}
     experiment = experiment_of({**manifest["experiment"], **fixed})
     suite = load_suite(experiment)
-    grading = Grading(tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks)
+    grading = grading_of(experiment)
     arms = []
     sources: dict[str, Source] = {}
     for name, entry in identity["arms"].items():
@@ -255,9 +269,14 @@ def unavailable_arms(run: RunFolder) -> dict[str, str]:
     return {name: report.detail for name, report in last.items() if report.status == "unavailable"}
 
 
-def rejudge(run: RunFolder, observer: Observer | None = None) -> dict[str, Any]:
-    """Judge and summarise a run from its folder alone."""
-    return conclude(run, plan_of(run), unavailable_arms(run), observer)
+def rejudge(
+    run: RunFolder, observer: Observer | None = None, judges: Sequence[JudgeEntry] = (), max_usd: float | None = None
+) -> dict[str, Any]:
+    """Judge and summarise a run from its folder alone, by more judges with a model if some are named."""
+    plan = plan_of(run)
+    experiment = plan.experiment.model_copy(update={"judges": tuple(judges), "max_usd": max_usd})
+    plan = replace(plan, experiment=experiment, model_judges=model_judges(experiment, plan.suite))
+    return conclude(run, plan, unavailable_arms(run), observer)
 
 
 def sections_of(summary: Mapping[str, Any]) -> list[Any]:

@@ -16,12 +16,13 @@ from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
 from memassay.core.views import CONTROLS
-from memassay.running.experiment import Experiment
+from memassay.running.experiment import NO_AGENT, Experiment
+from memassay.running.judges import ModelJudge, model_judges, model_kind
 from memassay.running.markers import MARKER, marker_corpora, marker_tasks
 from memassay.stats import DEFAULT_DESIGN, DESIGNS, Design
 
 CONTROL_MEMORY = "none"
-NO_AGENT = "none"
+ACCESSES = ("dossier", "tools", "folder")
 _SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
 _ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
 
@@ -35,6 +36,8 @@ class Plan:
         tasks: in frozen order, the marker tasks last.
         corpora: by id, the marker corpora among them.
         sources: where each memory in use comes from.
+        judges: the suite's own graders, the first of them the primary.
+        model_judges: those with a model. They are no part of the identity: one can be added to a finished run.
     """
 
     experiment: Experiment
@@ -48,6 +51,22 @@ class Plan:
     sources: Mapping[str, Source]
     all_tasks: int
     identity: Mapping[str, Any] = field(default_factory=dict)
+    model_judges: tuple[ModelJudge, ...] = ()
+
+    @property
+    def all_judges(self) -> tuple[Judge, ...]:
+        """The suite's graders, then those with a model."""
+        return (*self.judges, *self.model_judges)
+
+    @property
+    def all_metrics(self) -> tuple[MetricSpec, ...]:
+        """The suite's metrics, then those of the judges with a model."""
+        return (*self.metrics, *(judge.spec for judge in self.model_judges))
+
+    @property
+    def answers(self) -> bool:
+        """Whether an agent answers."""
+        return self.experiment.stage == "answer"
 
     @property
     def design(self) -> Design:
@@ -65,10 +84,19 @@ class Plan:
             if number % of != index - 1:
                 continue
             for arm in self.arms:
-                if task.category == MARKER and arm.role == "control":
+                if task.category == MARKER and not marked(arm):
                     continue
-                for build in range(self.experiment.builds if arm.role != "control" else 1):
-                    yield CellKey(task=task.id, arm=arm.name, build=build)
+                builds, repetitions = self.replicates(arm)
+                # A marker asks the memory alone, which no agent repeats.
+                for build in range(builds):
+                    for repetition in range(repetitions if task.category != MARKER else 1):
+                        yield CellKey(task=task.id, arm=arm.name, build=build, repetition=repetition)
+
+    def replicates(self, arm: Arm) -> tuple[int, int]:
+        """Builds of an arm's stores, and answers per build."""
+        if arm.role == "control":
+            return 1, 1
+        return self.experiment.builds, self.experiment.repetitions
 
     def count(self) -> int:
         """How many cells there are."""
@@ -85,6 +113,11 @@ class Plan:
             build=build,
             seed=self.experiment.seed,
         )
+
+
+def marked(arm: Arm) -> bool:
+    """Whether an arm is asked for the planted documents: a memory that finds, and no control."""
+    return arm.role != "control" and "dossier" in arm.access
 
 
 def load_suite(experiment: Experiment) -> Suite:
@@ -119,7 +152,7 @@ def make_plan(experiment: Experiment) -> Plan:
     """
     suite = load_suite(experiment)
     tokenizer(experiment.tokens)
-    grading = Grading(tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks)
+    grading = grading_of(experiment)
     arms, sources = _contenders(experiment)
     everything = list(suite.tasks())
     tasks = _select(suite, everything, experiment)
@@ -146,16 +179,56 @@ def make_plan(experiment: Experiment) -> Plan:
         corpora=corpora,
         sources=sources,
         all_tasks=len(everything),
+        model_judges=model_judges(experiment, suite),
     )
     _check_primary(plan)
     return Plan(**{**plan.__dict__, "identity": _identity(plan)})
 
 
+def grading_of(experiment: Experiment) -> Grading:
+    """What a suite makes its graders from."""
+    return Grading(
+        tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks, answers=experiment.stage == "answer"
+    )
+
+
+def _access_of(name: str, text: str, experiment: Experiment) -> tuple[str, ...]:
+    """``tools+folder`` as accesses; nothing said is the dossier."""
+    access = tuple(text.split("+")) if text else ("dossier",)
+    for part in access:
+        if part not in ACCESSES:
+            raise UsageError(f"Arm {name!r}: unknown access {part!r}.{suggestion(part, ACCESSES)}")
+    if len(set(access)) < len(access):
+        raise UsageError(f"Arm {name!r} names an access twice; write each once.")
+    if experiment.stage == "retrieval" and access != ("dossier",):
+        raise UsageError(
+            f"Arm {name!r}: without an agent there is one access, 'dossier'; add --agent to give it {text!r}."
+        )
+    return access
+
+
+def _agent(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
+    """The experiment's agent, made once to see that it can be, and its settings."""
+    factory = registry.agents.get(experiment.agent)
+    _refuse_secrets(experiment.agent_options, f"agent {experiment.agent!r}")
+    options = bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}")
+    return factory(**options), options
+
+
+def _refuse_secrets(options: Mapping[str, Any], whose: str) -> None:
+    for key in options:
+        # The name of a variable that holds a key is no secret.
+        if _SECRET.search(key) and not key.endswith("_env"):
+            raise UsageError(
+                f"Setting {key!r} of {whose} looks like a secret, and settings are written into the run; "
+                "let it be read from the environment."
+            )
+
+
 def _contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
     if not experiment.memories:
         raise UsageError(f"Name at least one memory: --memory {','.join(registry.memories.names()[:2]) or 'files'}.")
-    if experiment.agent != NO_AGENT:
-        registry.agents.get(experiment.agent)
+    agent, agent_options = (None, {}) if experiment.agent == NO_AGENT else _agent(experiment)
     arms: list[Arm] = []
     sources: dict[str, Source] = {}
     for name, entry in experiment.memories.items():
@@ -163,20 +236,44 @@ def _contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
             raise UsageError(
                 f"{name!r} cannot name an arm (it is a control's name or has odd characters); use NAME=MEMORY."
             )
-        base, _, access = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
-        if access not in ("", "dossier"):
-            raise UsageError(f"The retrieval stage knows one access, 'dossier'; {entry.use!r} asks for {access!r}.")
+        base, _, text = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
+        access = _access_of(name, text, experiment)
+        if agent is not None:
+            check_access(agent, experiment.agent, name, access)
         factory = registry.memories.get(base)
-        for key in entry.options:
-            if _SECRET.search(key):
-                raise UsageError(
-                    f"Setting {key!r} of memory {name!r} looks like a secret, and settings are written into the run; "
-                    "let the memory read it from the environment."
-                )
+        _refuse_secrets(entry.options, f"memory {name!r}")
         options = bind_options(factory, entry.options, f"memory {name!r}")
-        arms.append(Arm(name=name, memory=base, options=options, role=entry.role, agent=experiment.agent))
+        arms.append(
+            Arm(
+                name=name,
+                memory=base,
+                options=options,
+                access=access,
+                role=entry.role,
+                agent=experiment.agent,
+                agent_options=agent_options,
+            )
+        )
         sources[base] = registry.memories.source(base)
     return arms, sources
+
+
+def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -> None:
+    """Refuse an arm that the agent cannot work with.
+
+    Raises:
+        UsageError: in one sentence, with what to do.
+    """
+    able = getattr(agent, "accesses", frozenset({"dossier"}))
+    for part in access:
+        if part not in able:
+            raise UsageError(
+                f"Agent {agent_name!r} cannot use {part!r}, which arm {arm!r} gives it; it can use "
+                f"{', '.join(sorted(able))}."
+            )
+    check = getattr(agent, "check", None)
+    if check is not None:
+        check(tuple(access))
 
 
 def _select(suite: Suite, tasks: Sequence[Task], experiment: Experiment) -> list[Task]:
@@ -215,7 +312,7 @@ def _check_primary(plan: Plan) -> None:
     for name in (primary.a, primary.b):
         if name not in arms:
             raise UsageError(f"The primary compares {name!r}, which is no arm of this run.{suggestion(name, arms)}")
-    metrics = [m.name for m in plan.metrics]
+    metrics = [m.name for m in plan.all_metrics]
     if primary.metric not in metrics:
         raise UsageError(
             f"The primary's metric {primary.metric!r} is not scored here.{suggestion(primary.metric, metrics)}"
@@ -248,6 +345,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "conversations": list(experiment.scopes),
         "limit": experiment.limit,
         "builds": experiment.builds,
+        "repetitions": experiment.repetitions,
         "seed": experiment.seed,
         "controls": experiment.controls,
         "limits": experiment.limits.model_dump(mode="json"),
@@ -263,5 +361,14 @@ def _identity(plan: Plan) -> dict[str, Any]:
             }
             for arm in plan.arms
         },
+        "agent": _agent_identity(experiment),
         "judges": {judge.id: dict(judge.config) for judge in plan.judges},
     }
+
+
+def _agent_identity(experiment: Experiment) -> dict[str, Any] | None:
+    """What of the agent can change a number: what it says of itself, and what speaks through it."""
+    if experiment.agent == NO_AGENT:
+        return None
+    agent, _ = _agent(experiment)
+    return {"model": model_kind(agent), **dict(agent.identity() if hasattr(agent, "identity") else {})}

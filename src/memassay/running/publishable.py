@@ -58,6 +58,10 @@ def publishable(
     if not plan.experiment.controls:
         reasons.append("the controls were switched off")
     reasons += [_why(name, control) for name, control in controls.items() if not control["passed"]]
+    if plan.answers and (plan.identity.get("agent") or {}).get("model") == "scripted":
+        reasons.append("the agent is a scripted stand-in")
+    if any(judge.model == "scripted" for judge in plan.model_judges):
+        reasons.append("a judge is a scripted stand-in")
     settings = plan.identity.get("suite_settings", {})
     if plan.suite.data == "real" and isinstance(settings, Mapping):
         reasons += [

@@ -28,6 +28,8 @@ class Scores:
         labels: arm, then label, to one number per task (tokens, passages).
         missing: per task, whether any arm's cell is unfinished; such a task leaves every arm.
         failed: arm to a mask of the tasks whose memory failed.
+        judged: arm to how many of each task's cells have a verdict.
+        repeated: arm, then metric, to one row per task and one column per repetition, where there are several.
     """
 
     tasks: Sequence[Task]
@@ -35,6 +37,8 @@ class Scores:
     labels: dict[str, dict[str, Vector]] = field(default_factory=dict)
     missing: Mask = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     failed: dict[str, Mask] = field(default_factory=dict)
+    judged: dict[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+    repeated: dict[str, dict[str, npt.NDArray[np.float64]]] = field(default_factory=dict)
 
     def clusters(self, keep: Mask) -> Clusters:
         return Clusters.of([task.cluster for task, k in zip(self.tasks, keep, strict=True) if k])
@@ -101,7 +105,7 @@ def collect(
     arms: Sequence[str],
     ended: Outcomes,
     judgements: Iterable[Judgement],
-    builds: Mapping[str, int],
+    replicates: Mapping[str, tuple[int, int]],
 ) -> Scores:
     """Gather one judge's verdicts.
 
@@ -110,24 +114,29 @@ def collect(
         arms: arms to gather.
         ended: how the cells ended, for what is unfinished and what the memory failed.
         judgements: the judge's verdicts; only those on the attempt that counts are used.
-        builds: planned build replicates per arm.
+        replicates: planned builds, and repetitions of each, per arm.
     """
     index = {task.id: i for i, task in enumerate(tasks)}
     n = len(tasks)
     scores = Scores(tasks=tasks, failed={arm: ended.failed[arm] for arm in arms})
     scores.missing = np.zeros(n, dtype=np.bool_)
     for arm in arms:
-        scores.missing |= ended.finished[arm] < builds.get(arm, 1)
+        builds, repetitions = replicates.get(arm, (1, 1))
+        scores.missing |= ended.finished[arm] < builds * repetitions
+        scores.judged[arm] = np.zeros(n, dtype=np.int64)
     sums: dict[tuple[str, str], tuple[Vector, Vector]] = {}
+    tables: dict[tuple[str, str], tuple[Vector, Vector]] = {}
     open_cells = {key: attempt for key, attempt in ended.attempts.items() if key[1] in scores.failed}
     for verdict in judgements:
         key = key_of(verdict.subjects[0])
         # Popped: a second verdict on the same attempt is never counted.
-        if open_cells.get(key) != (verdict.attempt, verdict.answer):
+        if verdict.status == "failed" or open_cells.get(key) != (verdict.attempt, verdict.answer):
             continue
         del open_cells[key]
-        task, arm = key[0], key[1]
+        task, arm, _, repetition = key
         i = index[task]
+        scores.judged[arm][i] += 1
+        several = replicates.get(arm, (1, 1))[1]
         for metric, value in verdict.scores.items():
             if value is not None:
                 if (arm, metric) not in sums:
@@ -135,6 +144,11 @@ def collect(
                 total, count = sums[arm, metric]
                 total[i] += value
                 count[i] += 1
+                if several > 1 and repetition < several:
+                    if (arm, metric) not in tables:
+                        tables[arm, metric] = np.zeros((n, several)), np.zeros((n, several))
+                    tables[arm, metric][0][i, repetition] += value
+                    tables[arm, metric][1][i, repetition] += 1
         for label, amount in verdict.labels.items():
             if isinstance(amount, (int, float)):
                 held = scores.labels.setdefault(arm, {})
@@ -142,5 +156,48 @@ def collect(
                     held[label] = np.full(n, np.nan)
                 held[label][i] = amount
     for (arm, metric), (total, count) in sums.items():
-        scores.values.setdefault(arm, {})[metric] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        scores.values.setdefault(arm, {})[metric] = _means(total, count)
+    for (arm, metric), (total, count) in tables.items():
+        scores.repeated.setdefault(arm, {})[metric] = _means(total, count)
     return scores
+
+
+def _means(total: Vector, count: Vector) -> Vector:
+    means: Vector = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return means
+
+
+def merged(primary: Scores, others: Mapping[str, Scores], metrics: Mapping[str, str], ended: Outcomes) -> Scores:
+    """The primary judge's scores with the metrics of other judges beside them.
+
+    A metric of a judge that has not yet judged every finished cell of a task has no value for that task in any arm, so
+    that arms are always compared on the same tasks.
+
+    Args:
+        primary: of the primary judge.
+        others: scores by judge id.
+        metrics: by name, the id of the judge that gives it.
+        ended: how the cells ended.
+    """
+    found = Scores(
+        tasks=primary.tasks,
+        values={arm: dict(values) for arm, values in primary.values.items()},
+        labels=primary.labels,
+        missing=primary.missing,
+        failed=primary.failed,
+        judged=primary.judged,
+        repeated={arm: dict(tables) for arm, tables in primary.repeated.items()},
+    )
+    for metric, judge in metrics.items():
+        scores = others[judge]
+        judging = [arm for arm in scores.judged if scores.judged[arm].any()]
+        unjudged = np.zeros(len(primary.tasks), dtype=np.bool_)
+        for arm in judging:
+            unjudged |= scores.judged[arm] < ended.finished[arm]
+        for arm, values in scores.values.items():
+            if metric in values:
+                found.values.setdefault(arm, {})[metric] = np.where(unjudged, np.nan, values[metric])
+            if metric in scores.repeated.get(arm, {}):
+                table = scores.repeated[arm][metric]
+                found.repeated.setdefault(arm, {})[metric] = np.where(unjudged[:, None], np.nan, table)
+    return found

@@ -7,25 +7,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import JsonValue
 
 from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
 from memassay.running.controls import check_controls
 from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
+from memassay.running.gathering import Gathered, gather
+from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan
+from memassay.running.plan import Plan, marked
 from memassay.running.publishable import publishable
-from memassay.running.scores import Mask, Outcomes, Scores, collect, outcomes
-from memassay.runs.folder import Counted, Key, RunFolder, key_of
+from memassay.running.scores import Mask, Scores, merged
+from memassay.running.usage import Used, attempts_cost, judging_usage, used
+from memassay.runs.folder import RunFolder, key_of
 from memassay.runs.ledger import log_test_read
-from memassay.stats import Band, Clusters, Design, cluster_mean
+from memassay.stats import Band, Clusters, Design, cluster_mean, rerun_noise
 from memassay.version import __version__
 
 SCHEMA = 1
 KINDS = ("memory", "provider", "harness")
 
 
-def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log_reads: bool = True) -> dict[str, Any]:
+def summarise(
+    run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log_reads: bool = True, stopped: str = ""
+) -> dict[str, Any]:
     """The summary of a run as far as it has come (architecture.md, section 7).
 
     Args:
@@ -33,32 +39,25 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         plan: the run's plan.
         unavailable: arms that cannot be measured, with the reason.
         log_reads: note the read of the test split in the folder's parent.
+        stopped: why the run was stopped before its end, or "".
     """
     counted, extra = run.counted()
-    tasks = [t for t in plan.tasks if t.category != MARKER]
-    measured = [arm.name for arm in plan.arms if arm.name not in unavailable]
-    builds = {arm.name: plan.experiment.builds if arm.role != "control" else 1 for arm in plan.arms}
-    ended = outcomes(tasks, measured, counted)
-    by_judge = {
-        judge.id: collect(
-            tasks,
-            measured if number == 0 else [a.name for a in plan.contenders if a.name not in unavailable],
-            ended,
-            run.each_judgement(judge.id),
-            builds,
-        )
-        for number, judge in enumerate(plan.judges)
-    }
-    primary_scores = by_judge[plan.judges[0].id]
+    gathered = gather(run, plan, unavailable)
+    tasks = list(gathered.scores.tasks)
     expected = run.expected()
     ceiling: dict[str, dict[str, float]] = expected["ceilings"]
     bands = {metric: Band(**band) for metric, band in expected["chance"].items()}
-    walls = _walls(run, counted)
+    asked = {task.id for task in tasks}
+    usages = used(answer for answer in run.each(counted) if answer.cell.task in asked)
+    costs = attempts_cost(run) if plan.answers else Counter()
     built = run.builds()
     arms = {
-        arm.name: _arm(plan, arm.name, by_judge, ended, walls.get(arm.name, []), built, unavailable.get(arm.name))
+        arm.name: _arm(
+            plan, arm.name, gathered, usages.get(arm.name, Used()), costs[arm.name], built, unavailable.get(arm.name)
+        )
         for arm in plan.contenders
     }
+    model = str((plan.identity.get("agent") or {}).get("model", "none"))
     controls: dict[str, Any] = {}
     if plan.experiment.controls:
         marker_scores = _marker_scores(run, plan, unavailable)
@@ -67,7 +66,7 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
             for name, arm in arms.items()
             if name not in unavailable
         }
-        controls = check_controls(primary_scores, marker_scores, estimates, bands, next(iter(ceiling.values())))
+        controls = check_controls(gathered.scores, marker_scores, estimates, bands, next(iter(ceiling.values())))
     planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
     reads = 0
     if any(t.split == "test" for t in tasks) and plan.suite.data == "real" and log_reads:
@@ -79,7 +78,11 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "stage": plan.experiment.stage,
         "sample": plan.suite.data == "generated",
         "data": plan.suite.data,
-        "model": "none",
+        "model": model,
+        "agent": _agent(plan),
+        "judges": [_judge(run, judge) for judge in plan.model_judges],
+        "repetitions": plan.experiment.repetitions,
+        "stopped": stopped,
         "identity_digest": run.manifest.get("identity_digest"),
         "version": __version__,
         "tokens": plan.experiment.tokens,
@@ -92,18 +95,19 @@ def summarise(run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log
         "headline_metric": headline(plan),
         "suite_settings": dict(plan.identity.get("suite_settings", {})),
         "words": dict(getattr(plan.suite, "words", {})),
-        "titles": {m.name: m.title for m in plan.metrics if m.title},
+        "titles": {m.name: m.title for m in plan.all_metrics if m.title},
+        "answer_metrics": answer_metrics(plan),
         "controls": controls,
         "answer_ceiling": _answer_ceiling(plan),
         "chance": {m: {"mean": b.mean, "low": b.low, "high": b.high} for m, b in bands.items()},
         "ceilings": ceiling,
         "arms": arms,
-        "comparisons": compare_arms(plan, primary_scores, unavailable, headline(plan)),
+        "comparisons": compare_arms(plan, gathered.scores, unavailable, headline(plan)),
         "cells": {"planned": planned, "counted": sum(1 for k in counted if k[1] not in unavailable), **extra},
         "notes": [],
         "test_reads": reads,
     }
-    summary["notes"] = _notes(plan, summary, primary_scores)
+    summary["notes"] = _notes(plan, summary, gathered.scores)
     return summary
 
 
@@ -120,18 +124,23 @@ def _answer_ceiling(plan: Plan) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _walls(run: RunFolder, counted: Mapping[Key, Counted]) -> dict[str, list[float]]:
-    """Milliseconds per cell of every arm."""
-    walls: dict[str, list[float]] = {}
-    for answer in run.each(counted):
-        walls.setdefault(answer.cell.arm, []).append(answer.usage.wall_ms)
-    return walls
+def answer_metrics(plan: Plan) -> list[str]:
+    """The metrics of answers, as opposed to those of what was found: judged ones first."""
+    judged = [judge.metric for judge in plan.model_judges]
+    return [*judged, *(m.name for m in plan.metrics if m.judge and m.judge != plan.judges[0].id)]
 
 
 def headline(plan: Plan) -> str:
-    """The metric shown first: the primary's, else the suite's first family at 4,000 tokens or its largest budget."""
+    """The metric shown first.
+
+    The primary's; else of answers the first, judged if anything judges; else the suite's first family at 4,000 tokens
+    or its largest budget.
+    """
     if plan.experiment.primary:
         return plan.experiment.primary.metric
+    answers = answer_metrics(plan)
+    if answers:
+        return answers[0]
     family = plan.metrics[0].name.partition("@")[0]
     at = [m for m in plan.metrics if m.budget is not None and m.name.partition("@")[0] == family]
     return next((m.name for m in at if m.budget == 4000), at[-1].name if at else plan.metrics[0].name)
@@ -140,18 +149,18 @@ def headline(plan: Plan) -> str:
 def _arm(
     plan: Plan,
     name: str,
-    by_judge: Mapping[str, Scores],
-    ended: Outcomes,
-    walls: Sequence[float],
+    gathered: Gathered,
+    usage: Used,
+    attempts_usd: float,
     builds: Sequence[BuildReport],
     reason: str | None,
 ) -> dict[str, Any]:
     arm = next(a for a in plan.arms if a.name == name)
     source = plan.sources[arm.memory]
-    scores = by_judge[plan.judges[0].id]
+    scores, ended = gathered.scores, gathered.ended
     tasks = scores.tasks
     everything = np.ones(len(tasks), dtype=np.bool_)
-    metrics = [m.name for m in plan.metrics]
+    metrics = [m.name for m in plan.all_metrics]
     cited = [f"cited@{b}" for b in plan.experiment.budgets]
     splits = list(dict.fromkeys(t.split for t in tasks))
     categories = [c for c in getattr(plan.suite, "categories", ()) if any(t.category == c for t in tasks)]
@@ -160,17 +169,15 @@ def _arm(
     kinds = ended.kinds.get(name, Counter())
     leave_out = getattr(plan.suite, "sensitivities", None)
     sensitivities: Mapping[str, frozenset[str]] = leave_out(tasks) if leave_out else {}
-    keys = {
-        str(judge.config.get("key")): by_judge[judge.id] for judge in plan.judges if judge.config.get("key") is not None
-    }
-    return {
+    found = {
         "role": arm.role,
+        "access": list(arm.access),
         "memory": arm.memory.rpartition("/")[2],
         "options": dict(arm.options),
         "source": {"origin": source.origin, "version": source.version, "code": source.code},
         "reason": reason,
         "data": plan.suite.data,
-        "model": "none",
+        "model": usage.model if plan.answers else "none",
         **_block(plan.design, scores, name, metrics, everything, reason),
         "cluster_means": {m: _cluster_mean(scores, name, m) for m in metrics},
         "cited": _block(plan.design, scores, name, cited, everything, reason)["metrics"],
@@ -181,7 +188,10 @@ def _arm(
         "failures": {kind: kinds.get(kind, 0) for kind in KINDS},
         "secondary": {
             "answered_only": _block(plan.design, scores, name, metrics, answered, reason),
-            "keys": {key: _block(plan.design, s, name, metrics, everything, reason) for key, s in keys.items()},
+            "keys": {
+                key: _block(plan.design, s, name, metrics, everything, reason)
+                for key, s in _keys(plan, gathered).items()
+            },
             "sensitivity": {
                 title: _block(
                     plan.design,
@@ -195,8 +205,74 @@ def _arm(
                 if any(t.id in out for t in tasks)
             },
         },
-        "usage": _usage(scores, name, walls, [b for b in builds if b.memory == name]),
+        "repetitions": _repetitions(scores, name, answer_metrics(plan)) if plan.experiment.repetitions > 1 else {},
+        "usage": _usage(scores, name, usage.walls, [b for b in builds if b.memory == name]),
     }
+    if plan.answers:
+        found["usage"]["answers"] = usage.summary(attempts_usd)
+        if "dossier" not in arm.access:
+            _without_dossier(found, [m.name for m in plan.metrics if not m.judge or m.judge == plan.judges[0].id])
+    return found
+
+
+def _keys(plan: Plan, gathered: Gathered) -> dict[str, Scores]:
+    """Scores by gold key; a key that graders of evidence and of answers both know has the metrics of both."""
+    found: dict[str, Scores] = {}
+    for judge in plan.judges:
+        key = judge.config.get("key")
+        if key is None:
+            continue
+        scores = gathered.by_judge[judge.id]
+        if str(key) not in found:
+            found[str(key)] = scores
+        else:
+            names = {metric: judge.id for values in scores.values.values() for metric in values}
+            found[str(key)] = merged(found[str(key)], gathered.by_judge, names, gathered.ended)
+    return found
+
+
+def _repetitions(scores: Scores, arm: str, metrics: Sequence[str]) -> dict[str, Any]:
+    """Mean and standard deviation over an arm's repetitions: how much a number moves when the run is made again."""
+    found = {}
+    for metric in metrics:
+        table = scores.repeated.get(arm, {}).get(metric)
+        if table is not None:
+            whole = table[~np.isnan(table).any(axis=1)]
+            noise = rerun_noise(table)
+            found[metric] = {
+                "means": [round(float(mean), 6) for mean in whole.mean(axis=0)] if len(whole) else [],
+                "mean": round(float(whole.mean()), 6) if len(whole) else None,
+                "sd": noise.sd,
+                "within_task_sd": noise.within_task_sd,
+                "tasks": noise.tasks,
+                "reason": noise.reason,
+            }
+    return found
+
+
+def _without_dossier(found: dict[str, Any], metrics: Sequence[str]) -> None:
+    """Say why an arm that gives its agent no dossier has no recall."""
+    reason = "this arm gives its agent tools or files and no dossier, so what it found cannot be graded"
+    blank = Estimate(value=None, reason=reason).model_dump(mode="json")
+    blocks = [found["metrics"], found["cited"], *(s["metrics"] for s in found["splits"].values())]
+    for block in [*blocks, *found["categories"].values(), found["secondary"]["answered_only"]["metrics"]]:
+        for metric in [*metrics, *found["cited"]]:
+            if metric in block:
+                block[metric] = dict(blank)
+
+
+def _agent(plan: Plan) -> dict[str, Any] | None:
+    """Who answered, for a reader: name, settings, and what it says of itself."""
+    if not plan.answers:
+        return None
+    options = next((dict(arm.agent_options) for arm in plan.contenders), {})
+    return {"name": plan.experiment.agent, "options": options, **dict(plan.identity.get("agent") or {})}
+
+
+def _judge(run: RunFolder, judge: ModelJudge) -> dict[str, Any]:
+    entry = judge.entry
+    about = {"id": judge.id, "metric": judge.metric, "use": entry.use, "name": judge.name, "model": judge.model}
+    return {**about, "usage": judging_usage(run, judge.id), "audit": run.audit(judge.id)}
 
 
 def _block(
@@ -241,11 +317,22 @@ def _usage(scores: Scores, arm: str, walls: Sequence[float], builds: Sequence[Bu
             "seconds": round(sum(b.usage.wall_ms for b in made) / 1000, 3),
             "bytes": sum(b.bytes or 0 for b in made),
             "passages": sum(b.passages or 0 for b in made) or None,
+            "facts": _facts(made),
             "cost_usd": sum(costs) if costs else None,
         },
         "retrieve_ms": _quantiles(walls),
         "tokens_per_dossier": _quantiles(tokens[~np.isnan(tokens)].tolist()),
     }
+
+
+def _facts(builds: Sequence[BuildReport]) -> dict[str, list[JsonValue]]:
+    """What builds told of themselves: by name, every value that a store has, in the order of the stores."""
+    found: dict[str, list[JsonValue]] = {}
+    for build in builds:
+        for name, value in build.facts.items():
+            if value not in found.setdefault(name, []):
+                found[name].append(value)
+    return found
 
 
 def _quantiles(values: Sequence[float]) -> dict[str, float | None]:
@@ -268,12 +355,14 @@ def _marker_scores(run: RunFolder, plan: Plan, unavailable: Mapping[str, str]) -
             for task in markers
         ]
         for arm in plan.contenders
-        if arm.name not in unavailable
+        if arm.name not in unavailable and marked(arm)
     }
 
 
 def _notes(plan: Plan, summary: Mapping[str, Any], scores: Scores) -> list[str]:
     notes: list[str] = []
+    if summary["stopped"]:
+        notes.append(f"Stopped before the end: {summary['stopped']}.")
     if summary["sample"]:
         notes.append("Sample data, generated: they show that everything works and carry no verdict.")
     if scores.missing.any():

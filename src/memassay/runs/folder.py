@@ -8,6 +8,7 @@
     builds.jsonl             one BuildReport per store and attempt
     answers-WRITER.jsonl     one Answer per attempt
     judgements/ID.jsonl      one file per judge configuration, beside ID.json, its manifest
+    audits/ID.json           how often a judge was wrong about planted answers
     dossiers/  transcripts/  content-addressed, compressed
     summary.json  summary.md  report.html
 """
@@ -262,10 +263,49 @@ class RunFolder:
         found: dict[Key, tuple[int, str]] = {}
         for number, record in read_lines(path):
             try:
-                found[_key(record["subjects"][0])] = record["attempt"], record.get("answer", "")
+                if record.get("status") != "failed":
+                    found[_key(record["subjects"][0])] = record["attempt"], record.get("answer", "")
             except (KeyError, TypeError, IndexError) as error:
                 raise DataError(f"{path.name}, line {number} is not a judgement.") from error
         return found
+
+    def judge_manifests(self) -> list[tuple[str, dict[str, Any]]]:
+        """Id and manifest of every judge configuration that has judged here, by id."""
+        found = []
+        for path in sorted((self.path / "judgements").glob("*.json")):
+            try:
+                found.append((path.stem, dict(json.loads(path.read_text("utf-8")))))
+            except (OSError, ValueError, TypeError) as error:
+                raise DataError(
+                    f"judgements/{path.name} is damaged; delete it and its .jsonl, and judge again."
+                ) from error
+        return found
+
+    def audit(self, judge: str) -> dict[str, Any] | None:
+        """How often a judge was wrong about planted answers, or None where nobody looked."""
+        try:
+            return dict(json.loads((self.path / "audits" / f"{judge}.json").read_text("utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError) as error:
+            raise DataError(f"audits/{judge}.json is damaged; delete it and audit the judge again.") from error
+
+    def record_audit(self, judge: str, found: Mapping[str, Any]) -> None:
+        """Keep what an audit of a judge found; a later one takes its place."""
+        folder = self.path / "audits"
+        with disk_errors(folder):
+            folder.mkdir(exist_ok=True)
+        write_whole(folder / f"{judge}.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+    def spent(self) -> float:
+        """US dollars that all attempts and judgements recorded so far have cost: by our prices, else as reported."""
+        total = 0.0
+        for segment in [*self.segments(), *sorted((self.path / "judgements").glob("*.jsonl"))]:
+            for _, record in read_lines(segment):
+                usage = record.get("usage") or {}
+                cost = usage.get("cost_usd")
+                total += (usage.get("reported_usd") if cost is None else cost) or 0.0
+        return total
 
     def judge_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:
         """The file of one judge configuration; writers take turns. Its own manifest is guarded."""
@@ -294,6 +334,10 @@ class RunFolder:
         write_whole(self.path / "expected.json", json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
 
     # -- dossiers and summary ----------------------------------------------------------------------------------
+
+    def put_transcript(self, evidence: bytes) -> str:
+        """Store everything that an agent saw; returns the blob's digest."""
+        return self.transcripts.put(evidence.decode("utf-8", "replace"))
 
     def put_dossier(self, dossier: Dossier) -> str:
         """Store the passages; returns the blob's digest."""

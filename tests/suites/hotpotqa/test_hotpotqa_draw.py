@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memassay.core.errors import DataError, UsageError
-from memassay.suites.hotpotqa.draw import Draw, draw, freeze, permutation, xorshift64
+from memassay.suites.hotpotqa.draw import Draw, check, draw, freeze, permutation, xorshift64
 
 IDS = [f"{number:04}" for number in range(400)]
 
@@ -100,6 +100,42 @@ def test_another_draw_is_refused_until_it_is_forced(tmp_path: Path, other: Draw,
     assert frozen(tmp_path).read_bytes() == held
     freeze(other, file, sha256, tmp_path, force=True)
     freeze(other, file, sha256, tmp_path)
+
+
+def test_checking_writes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    check(draw(IDS), file, "a" * 64, tmp_path / "data")
+    assert list(tmp_path.iterdir()) == []
+    freeze(draw(IDS), file, "a" * 64, tmp_path)
+    check(draw(IDS), file, "a" * 64, tmp_path)
+    with pytest.raises(DataError, match="holds another draw"):
+        check(draw(IDS, dev=49), file, "a" * 64, tmp_path)
+
+
+@pytest.mark.parametrize("copy", ["copy.json", "elsewhere/mine.json", "elsewhere/copy.json"])
+def test_a_copy_is_known_by_its_content(tmp_path: Path, copy: str) -> None:
+    data = tmp_path / "data"
+    freeze(draw(IDS), tmp_path / "mine.json", "a" * 64, data)
+    held = frozen(data).read_bytes()
+    other = tmp_path / copy
+    with pytest.raises(DataError, match=r"mine\.draw\.json holds another draw: its dev sample"):
+        freeze(draw(IDS, dev=49), other, "a" * 64, data)
+    freeze(draw(IDS), other, "a" * 64, data)
+    assert [p.name for p in data.iterdir()] == ["mine.draw.json"] and frozen(data).read_bytes() == held
+    freeze(draw(IDS, dev=49), other, "a" * 64, data, force=True)
+    with pytest.raises(DataError, match="its dev sample has 49 questions"):
+        freeze(draw(IDS), tmp_path / "mine.json", "a" * 64, data)
+    assert [p.name for p in data.iterdir()] == ["mine.draw.json"]
+
+
+def test_a_draw_beside_the_file_counts_from_any_data_folder(tmp_path: Path) -> None:
+    freeze(draw(IDS), tmp_path / "mine.json", "a" * 64, tmp_path)
+    with pytest.raises(DataError, match="holds another draw"):
+        freeze(draw(IDS, dev=49), tmp_path / "mine.json", "a" * 64, tmp_path / "data")
+    (tmp_path / "torn.draw.json").write_text("{", encoding="utf-8")
+    freeze(draw(IDS), tmp_path / "mine.json", "a" * 64, tmp_path / "data")
+    freeze(draw(IDS, dev=49), tmp_path / "other.json", "b" * 64, tmp_path / "data")
+    assert [p.name for p in (tmp_path / "data").iterdir()] == ["other.draw.json"]
 
 
 def test_a_whole_file_leaves_nothing_to_freeze(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from kit import Cli
 from memassay.core.contracts import Grading
 from memassay.core.errors import DataError, UnknownName, UsageError
 from memassay.core.registry import bind_options, suites
+from memassay.core.types import Task
 from memassay.running.experiment import KS, experiment_of
 from memassay.suites.hotpotqa.facts import facts
 from memassay.suites.hotpotqa.load import load
@@ -95,20 +96,44 @@ def test_the_corpus_is_that_of_the_questions_that_are_asked(write: Write, many: 
     assert {task.scope for task in tasks} == {corpus.id} == {"pool"}
 
 
+def accepted(path: Path, *, force: bool = False) -> list[Task]:
+    suite = HotpotQA(data=str(path), force=force)
+    tasks = list(suite.tasks())
+    suite.accepted()
+    return tasks
+
+
 def test_a_draw_is_frozen_and_another_is_refused(write: Write, many: list[dict[str, Any]], folder: Path) -> None:
     path = write(many)
-    first = HotpotQA(data=str(path)).tasks()
+    assert HotpotQA(data=str(path)).tasks() and not (folder / "mine.draw.json").exists(), "nobody has run it yet"
+    first = accepted(path)
     assert json.loads((folder / "mine.draw.json").read_text(encoding="utf-8"))["dev"] == [t.id for t in first[:50]]
-    assert HotpotQA(data=str(path)).tasks() == first
+    assert accepted(path) == first
     write(many[5:])
     with pytest.raises(DataError, match=r"mine\.draw\.json holds another draw: .*--force"):
         HotpotQA(data=str(path)).tasks()
-    again = HotpotQA(data=str(path), force=True).tasks()
-    assert HotpotQA(data=str(path)).tasks() == again != first
+    again = accepted(path, force=True)
+    assert accepted(path) == again != first
+
+
+def test_a_forced_draw_that_its_run_folder_refuses_replaces_nothing(
+    cli: Cli, write: Write, many: list[dict[str, Any]], workplace: Path
+) -> None:
+    base = ["run", "hotpotqa", "--data", str(write(many)), "--memory", "files", "--tokens", "chars4",
+            "--no-controls", "--budgets", "100", "--limit", "2"]  # fmt: skip
+    assert cli(*base, "--out", "runs/one").code == 0
+    frozen = workplace / "data" / "mine.draw.json"
+    before = frozen.read_bytes()
+    write(many[5:])
+    refused = cli(*base, "--force", "--out", "runs/one")
+    assert refused.code == 2 and "holds a different run" in refused.complaint
+    assert frozen.read_bytes() == before
+    assert cli(*base, "--force", "--out", "runs/two").code == 0
+    assert frozen.read_bytes() != before
 
 
 def test_a_small_file_freezes_nothing(write: Write, folder: Path) -> None:
-    assert [task.split for task in HotpotQA(data=str(write([record("a"), record("b")]))).tasks()] == ["dev", "dev"]
+    assert [task.split for task in accepted(write([record("a"), record("b")]))] == ["dev", "dev"]
     assert not folder.exists()
 
 

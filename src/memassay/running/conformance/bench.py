@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import signal
+import site
 import subprocess
 import sys
 import time
@@ -26,6 +27,10 @@ from memassay.running.calls import redact
 BUDGET = 8000
 """Tokens of a usual question: more than all the notes have."""
 _END_SECONDS = 2.0
+# Weights of models are no part of a store; a process with another home folder looks for them where they are.
+_WEIGHTS = {"HF_HOME": ".cache/huggingface", "TORCH_HOME": ".cache/torch"}
+_IN_HOME = {"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share",
+            "XDG_STATE_HOME": ".local/state"}  # fmt: skip
 
 
 class Ended(MemoryFailure):
@@ -47,15 +52,17 @@ class Worker:
         bench: whose deadline ends every wait.
         noise: a file for what the process prints.
         seed: the process's ``PYTHONHASHSEED``.
+        variables: of its environment, beside those of this process.
     """
 
-    def __init__(self, bench: Bench, noise: Path, seed: int) -> None:
+    def __init__(self, bench: Bench, noise: Path, seed: int, variables: Mapping[str, str]) -> None:
         self._bench, self._noise = bench, noise
         environment = {
             **os.environ,
             "PYTHONHASHSEED": str(seed),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TMPDIR": str(bench.scratch),
+            **variables,
         }
         with noise.open("wb") as stream:
             self._process = subprocess.Popen(
@@ -216,16 +223,19 @@ class Bench:
         return self._shared
 
     @contextlib.contextmanager
-    def another(self, seed: int) -> Iterator[Worker]:
-        """A process of its own, with that hash seed (the one that checks share has 1)."""
-        worker = self._start(seed)
+    def another(self, seed: int, home: Path | None = None) -> Iterator[Worker]:
+        """A process of its own, with that hash seed (the one that checks share has 1).
+
+        With ``home`` its home folder and its folder for temporary files are in there.
+        """
+        worker = self._start(seed, None if home is None else _at_home(home))
         try:
             yield worker
         finally:
             worker.end()
 
-    def _start(self, seed: int) -> Worker:
-        worker = Worker(self, self.root / f"printed-{len(self._workers)}.txt", seed)
+    def _start(self, seed: int, variables: Mapping[str, str] | None = None) -> Worker:
+        worker = Worker(self, self.root / f"printed-{len(self._workers)}.txt", seed, variables or {})
         self._workers.append(worker)
         worker.request("make", memory=self.subject.memory, options=dict(self.subject.options))
         self.started = True
@@ -254,6 +264,26 @@ class Bench:
         """End every process that is left."""
         for worker in self._workers:
             worker.end()
+
+
+def _at_home(place: Path) -> dict[str, str]:
+    """Variables of a process whose home folder and temporary files are in a folder."""
+    home, temporary = place / "home", place / "tmp"
+    home.mkdir(exist_ok=True)
+    temporary.mkdir(exist_ok=True)
+    usual = Path.home()
+    weights = {
+        name: str(usual / where)
+        for name, where in _WEIGHTS.items()
+        if name not in os.environ and (usual / where).is_dir()
+    }
+    return {
+        **weights,
+        **{name: str(home / where) for name, where in _IN_HOME.items()},
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "PYTHONUSERBASE": site.getuserbase(),  # packages that are installed for the user stay so
+    }
 
 
 def empty(place: Path) -> None:

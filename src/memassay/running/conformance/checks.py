@@ -22,6 +22,7 @@ _CHARS_PER_TOKEN = 4
 _THREADS = 8
 _ROUNDS = 12
 _NAMED = 3
+_ROOM = 20_000
 # With a model on two cores, ten megabytes take minutes; the limit is then what a run gives a build.
 _BIG_TIMES = 10
 
@@ -97,6 +98,23 @@ def documents(bench: Bench) -> None:
         kinds = {bool(document.units) for document in lost}
         only = f", all of them {'with' if True in kinds else 'without'} units" if len(kinds) == 1 else ""
         raise Broken(f"{len(lost)} of {len(corpus.documents)} were not{only}: {_some([d.id for d in lost])}")
+
+
+@check(
+    "a corpus of 400 documents is kept whole",
+    "index every document, however many there are, and rank before you cut",
+)
+def many_documents(bench: Bench) -> None:
+    """Every fourteenth of 400 short documents, and the last one, is found within a budget that holds all of them."""
+    corpus = samples.corpus("many")
+    asked = [*range(0, samples.MANY, 14), samples.MANY - 1]
+    answers = bench.build("many").ask_all([samples.many_question(number) for number in asked], budget=_ROOM)
+    lost = [
+        number for number, passages in zip(asked, answers, strict=True) if not found(corpus.documents[number], passages)
+    ]
+    if lost:
+        names = _some([corpus.documents[number].id for number in lost])
+        raise Broken(f"{len(lost)} of {len(asked)} that were asked for were not found: {names}")
 
 
 @check(
@@ -310,6 +328,34 @@ def reopening(bench: Bench) -> None:
     empty(place)
     again = bench.build("notes", place).ask_all(questions)
     _same(questions, expected, again, "after a build was killed half-way and repeated")
+
+
+@check(
+    "a store needs nothing but its folder",
+    "keep everything that retrieve() needs under place; what stands anywhere else is gone tomorrow, or another's",
+    times=2,
+)
+def self_contained(bench: Bench) -> None:
+    """Built with a home folder and temporary files of its own, and opened again when both are empty."""
+    questions = samples.note_questions()
+    home = bench.place()
+    with bench.another(seed=1, home=home) as worker:
+        store = bench.build("notes", worker=worker)
+    with bench.another(seed=1, home=home) as worker:
+        reader = store.elsewhere(worker)
+        try:
+            expected = reader.ask_all(questions)
+            reader.close()
+        except MemoryFailure:
+            return  # a store that opens nowhere else at all is the matter of another check
+    empty(home)
+    when = "after the home folder and the temporary files were emptied"
+    with bench.another(seed=1, home=home) as worker:
+        try:
+            again = store.elsewhere(worker).ask_all(questions)
+        except MemoryFailure as error:
+            raise Broken(f"{error}, {when}") from error
+    _same(questions, expected, again, when)
 
 
 def _same(

@@ -81,6 +81,28 @@ def _ledger() -> Iterator[Document]:
 
 LEDGER_QUESTION = "Which entry of the harbour ledger did the harbour master sign?"
 
+MANY = 400
+
+
+def _many() -> Iterator[Document]:
+    """More documents than a memory may happen to look at; each has words that no other has together."""
+    for number in range(MANY):
+        person, thing, town = _parcel(number)
+        told = f"{person} sent the {thing} to {town} and paid {number + 3} coins for the carriage."
+        text, units = _document(f"parcel-{number}", [told])
+        yield Document(id=f"parcel-{number:03d}", text=text, units=units)
+
+
+def many_question(number: int) -> str:
+    """What only that one of the many documents answers."""
+    person, thing, town = _parcel(number)
+    return f"What did {person} pay for the {thing} that went to {town}?"
+
+
+def _parcel(number: int) -> tuple[str, str, str]:
+    return _PEOPLE[number // 192], _THINGS[number % 24], _TOWNS[number // 24 % 8]
+
+
 SCRIPTS = {
     "Chinese": "图书馆星期二下午三点开门",
     "Japanese": "昨日は京都で抹茶を飲みました",
@@ -182,6 +204,7 @@ def _document(
 _CORPORA: dict[str, Callable[[], Iterator[Document]]] = {
     "notes": _notes,
     "ledger": _ledger,
+    "many": _many,
     "scripts": _scripts,
     "names": _names,
     "hostile": _hostile,

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec, evidence_metrics
+from memassay.core.contracts import Grading, Judge, MetricSpec, answer_metrics, evidence_metrics
 from memassay.core.digest import digest_of
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
@@ -127,13 +127,17 @@ class Custom:
     # -- how it is graded ------------------------------------------------------------------------------------------
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
-        """The evidence grader."""
+        """The evidence grader, and the grader of answers where an agent answers."""
         grader: Any = judge_registry.get("evidence")
-        return [grader(key="original", tokens=grading.tokens, budgets=grading.budgets, ks=grading.ks)]
+        found = [grader(key="original", tokens=grading.tokens, budgets=grading.budgets, ks=grading.ks)]
+        if grading.answers:
+            answers: Any = judge_registry.get("answers")
+            found.append(answers())
+        return found
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """``all``, ``any`` and ``rec`` at each budget, then at each k; ``all`` at a budget is the primary family."""
-        return evidence_metrics(grading, "passage")
+        return [*evidence_metrics(grading, "passage"), *(answer_metrics() if grading.answers else ())]
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """How far these questions reach; from the summary alone."""

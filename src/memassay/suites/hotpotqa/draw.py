@@ -21,6 +21,7 @@ DEV = 50
 TEST = 300
 
 _MASK = (1 << 64) - 1
+_SUFFIX = ".draw.json"
 
 
 def xorshift64(seed: int) -> Iterator[int]:
@@ -88,47 +89,84 @@ def draw(ids: Sequence[str], dev: int | None = None, test: int | None = None) ->
 # -- frozen --------------------------------------------------------------------------------------------------------
 
 
+def check(drawn: Draw, file: Path, sha256: str, folder: Path) -> None:
+    """Compare a draw with those that were frozen for this file; writes nothing.
+
+    Args:
+        drawn: the draw.
+        file: the data file. The draw of a file is named after it; a copy under another name or in another folder is
+            known by its digest, in the data folder and beside the copy.
+        sha256: of the data file.
+        folder: the data folder.
+
+    Raises:
+        DataError: another draw was frozen, or the one under this name cannot be read.
+    """
+    mine = _value(drawn, file, sha256)
+    for place, held in _frozen(file, sha256, folder).items():
+        if held is None:
+            raise DataError(f"{place} is not a frozen draw of questions; remove it, or draw anew with --force.")
+        difference = _difference(held, mine)
+        if difference:
+            raise DataError(
+                f"{place} holds another draw: {difference}; use the data file and settings of that draw, or draw anew "
+                "with --force."
+            )
+
+
 def freeze(drawn: Draw, file: Path, sha256: str, folder: Path, *, force: bool = False) -> None:
-    """Keep a draw beside the data, or check it against the one that is kept.
+    """Keep a draw in the data folder, unless it is kept already.
 
     A draw of the whole file leaves nothing to draw and is not kept. Where the folder cannot be written to, the draw is
     guarded by the manifest of each run alone.
 
     Args:
         drawn: the draw.
-        file: the data file; the frozen draw is named after it.
+        file: the data file.
         sha256: of the data file.
         folder: the data folder.
-        force: replace a frozen draw that differs.
+        force: replace frozen draws that differ.
 
     Raises:
-        DataError: another draw was frozen under that name, or the frozen one cannot be read.
+        DataError: see :func:`check`; never with ``force``.
     """
-    place = folder / f"{file.stem}.draw.json"
-    mine = {"file": file.name, "sha256": sha256, "seed": SEED, "dev": list(drawn.dev), "test": list(drawn.test)}
-    held = None if force else _frozen(place)
-    if held is None:
-        if not drawn.whole or place.exists():
+    if not force:
+        check(drawn, file, sha256, folder)
+    mine = _value(drawn, file, sha256)
+    kept = _frozen(file, sha256, folder)
+    if not kept and not drawn.whole:
+        _write(_place(file, folder), mine)
+    for place, held in kept.items():
+        if held is None or _difference(held, mine):
             _write(place, mine)
-        return
-    difference = _difference(held, mine)
-    if difference:
-        raise DataError(
-            f"{place} holds another draw: {difference}; use the data file and settings of that draw, or draw anew "
-            "with --force."
-        )
 
 
-def _frozen(place: Path) -> dict[str, Any] | None:
+def _value(drawn: Draw, file: Path, sha256: str) -> dict[str, Any]:
+    return {"file": file.name, "sha256": sha256, "seed": SEED, "dev": list(drawn.dev), "test": list(drawn.test)}
+
+
+def _place(file: Path, folder: Path) -> Path:
+    return folder / f"{file.stem}{_SUFFIX}"
+
+
+def _frozen(file: Path, sha256: str, folder: Path) -> dict[Path, dict[str, Any] | None]:
+    """The frozen draws of a file: the one under its name (None if it is damaged), then those of the same content."""
+    own = _place(file, folder)
+    found = {own: _read(own)} if os.path.lexists(own) else {}
+    for around in dict.fromkeys(place.resolve() for place in (folder, file.parent)):
+        for place in sorted(around.glob(f"*{_SUFFIX}")):
+            held = None if place == own.resolve() else _read(place)
+            if held is not None and held["sha256"] == sha256:
+                found[place] = held
+    return found
+
+
+def _read(place: Path) -> dict[str, Any] | None:
     try:
         held = json.loads(place.read_text(encoding="utf-8"))
-        if {"sha256", "seed", "dev", "test"} <= held.keys():
-            return dict(held)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        return dict(held) if {"sha256", "seed", "dev", "test"} <= held.keys() else None
     except (OSError, ValueError, AttributeError):
-        pass
-    raise DataError(f"{place} is not a frozen draw of questions; remove it, or draw anew with --force.")
+        return None
 
 
 def _difference(held: dict[str, Any], mine: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec
+from memassay.core.contracts import Grading, Judge, MetricSpec, answer_metrics
 from memassay.core.digest import digest_of
 from memassay.core.errors import DataError, UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
@@ -20,8 +20,10 @@ from memassay.data.catalogue import CATALOGUE
 from memassay.data.integrity import sha256_of
 from memassay.data.places import data_folder, locate, present
 from memassay.suites.hotpotqa import load, reading, sample, tasks
-from memassay.suites.hotpotqa.draw import SEED, Draw, draw, freeze
+from memassay.suites.hotpotqa.draw import SEED, Draw, check, draw, freeze
 from memassay.suites.hotpotqa.facts import Fact, facts
+from memassay.suites.hotpotqa.instructions import instructions
+from memassay.suites.hotpotqa.judging import criteria
 from memassay.suites.hotpotqa.linking import Plain
 from memassay.suites.hotpotqa.pool import Links, corpus, pool
 
@@ -110,7 +112,7 @@ class HotpotQA:
 
     @cached_property
     def drawn(self) -> Draw:
-        """Which questions are asked; a draw from a file is frozen in the data folder, or checked against it.
+        """Which questions are asked; a draw from a file is compared with the one that was frozen, unless forced.
 
         Raises:
             DataError: it is not the draw that was frozen.
@@ -119,9 +121,18 @@ class HotpotQA:
         if self.path is None and sizes == (None, None):
             sizes = sample.DEV, sample.TEST
         found = draw([question.id for question in self.loaded.questions], *sizes)
-        if self.path is not None:
-            freeze(found, self.path, self._sha256, data_folder(), force=self._force)
+        if self.path is not None and not self._force:
+            check(found, self.path, self._sha256, data_folder())
         return found
+
+    def accepted(self) -> None:
+        """Freeze the draw in the data folder: the run folder has taken the run, so its questions are asked.
+
+        Raises:
+            DataError: another draw was frozen meanwhile.
+        """
+        if self.path is not None:
+            freeze(self.drawn, self.path, self._sha256, data_folder(), force=self._force)
 
     @cached_property
     def questions(self) -> tuple[load.Question, ...]:
@@ -181,8 +192,10 @@ class HotpotQA:
         """The evidence grader over the gold pages, and, exploratory, over the supporting sentences.
 
         Both read a link as its words, so that the two variants are graded alike; cut-offs count distinct pages.
+        Then the grader of answers where an agent answers.
         """
         grader: Any = judge_registry.get("evidence")
+        answers: Any = judge_registry.get("answers") if grading.answers else None
         return [
             grader(
                 key=key,
@@ -194,7 +207,7 @@ class HotpotQA:
                 links=True,
             )
             for key in (tasks.PAGES, tasks.FACTS)
-        ]
+        ] + ([answers(official="hotpotqa")] if answers else [])
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """``both``, ``any`` and ``rec`` at each budget, then at each k; ``both`` at a budget is the primary family."""
@@ -208,7 +221,16 @@ class HotpotQA:
             for kind, title in _PAIRS.items()
             for k in grading.ks
         ]
-        return [*at_budgets, *at_ks]
+        official = {"hotpot_em": "the data set's own exact match", "hotpot_f1": "the data set's own F1"}
+        return [*at_budgets, *at_ks, *(answer_metrics(official) if grading.answers else ())]
+
+    def instructions(self, access: Sequence[str]) -> str:
+        """What an agent is told, by how it reaches the pages."""
+        return instructions(access)
+
+    def criteria(self, variant: str) -> str:
+        """What a right answer is, for a judge with a model."""
+        return criteria(variant)
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """The pool and the scores by type of question; from the summary alone."""

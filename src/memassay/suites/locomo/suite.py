@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec, evidence_metrics
+from memassay.core.contracts import Grading, Judge, MetricSpec, answer_metrics, evidence_metrics
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
 from memassay.core.report import Column, Section, Table
@@ -27,6 +27,8 @@ from memassay.suites.locomo.corrections import (
     load_corrections,
 )
 from memassay.suites.locomo.facts import Fact, audit_facts, facts
+from memassay.suites.locomo.instructions import instructions
+from memassay.suites.locomo.judging import criteria
 
 
 class Locomo:
@@ -130,15 +132,30 @@ class Locomo:
         return (ORIGINAL, *audited)
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
-        """One evidence grader per gold key, the original first."""
+        """One evidence grader per gold key, the original first; then as many of answers where an agent answers."""
         grader: Any = judge_registry.get("evidence")
-        return [
+        found = [
             grader(key=key, tokens=grading.tokens, budgets=grading.budgets, ks=grading.ks) for key in self.gold_keys
         ]
+        if grading.answers:
+            answers: Any = judge_registry.get("answers")
+            found += [answers(key=key, official="locomo") for key in self.gold_keys]
+        return found
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """``all``, ``any`` and ``rec`` at each budget, then at each k; ``all`` at a budget is the primary family."""
-        return evidence_metrics(grading, "turn")
+        found = evidence_metrics(grading, "turn")
+        if grading.answers:
+            found += answer_metrics({"locomo_f1": "the data set's own score of the category"})
+        return found
+
+    def instructions(self, access: Sequence[str]) -> str:
+        """What an agent is told, by how it reaches the memory."""
+        return instructions(access)
+
+    def criteria(self, variant: str) -> str:
+        """What a right answer is, for a judge with a model."""
+        return criteria(variant)
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """What an answer can score at most by the audited key; from the summary alone."""

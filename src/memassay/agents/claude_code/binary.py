@@ -1,0 +1,90 @@
+"""Which ``claude`` runs: where it is, its version, and the digest of its bytes."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from memassay.core.digest import digest_file
+from memassay.core.errors import EnvironmentProblem
+from memassay.core.peers import peer
+
+_START_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Binary:
+    """A program that was looked at.
+
+    Attributes:
+        version: what it says of itself, the number alone (``2.1.332``).
+        sha256: of the file that is run, links followed.
+    """
+
+    path: Path
+    version: str
+    sha256: str
+
+
+def find(named: str | None = None) -> Path:
+    """Where ``claude`` is.
+
+    Args:
+        named: a path or a command; None looks at ``CLAUDE_BIN``, at what ``make peers`` installed, at ``PATH``, and at
+            the copy inside the package ``claude-agent-sdk``.
+
+    Raises:
+        EnvironmentProblem: there is none.
+        UsageError: ``CLAUDE_BIN`` names no program.
+    """
+    found = shutil.which(named) if named else peer("claude") or _bundled()
+    if found is None:
+        if named:
+            raise EnvironmentProblem(f"There is no program {named!r}; correct agent.binary.")
+        raise EnvironmentProblem(
+            "There is no claude here: install Claude Code, run `make peers`, or name the program in CLAUDE_BIN."
+        )
+    return Path(found).absolute()
+
+
+def inspect(path: Path) -> Binary:
+    """Version and digest; asked once per process as long as the file stays the same.
+
+    Raises:
+        EnvironmentProblem: it does not run.
+    """
+    real = path.resolve()
+    about = real.stat()
+    return _inspect(path, real, about.st_mtime_ns, about.st_size)
+
+
+@functools.cache
+def _inspect(path: Path, real: Path, changed: int, size: int) -> Binary:
+    with tempfile.TemporaryDirectory(prefix="memassay-claude-") as home:
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "CLAUDE_CONFIG_DIR": home}
+        try:
+            done = subprocess.run(
+                [path, "--version"], env=environment, cwd=home, capture_output=True, timeout=_START_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EnvironmentProblem(f"{path} does not run: {error}.") from error
+    words = done.stdout.decode("utf-8", "replace").split()
+    if done.returncode != 0 or not words:
+        raise EnvironmentProblem(f"{path} --version ends with code {done.returncode}: is it Claude Code?")
+    return Binary(path, words[0], digest_file(real))
+
+
+def _bundled() -> Path | None:
+    """The copy that the package ``claude-agent-sdk`` carries; the package is never imported."""
+    spec = importlib.util.find_spec("claude_agent_sdk")
+    for place in spec.submodule_search_locations or () if spec is not None else ():
+        program = Path(place) / "_bundled" / "claude"
+        if program.is_file():
+            return program
+    return None

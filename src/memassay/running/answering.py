@@ -1,0 +1,147 @@
+"""One question put to an agent: its tools, its files, a folder of its own, and what became of the store.
+
+The working folder is a temporary one, outside of the checkout and of every run, and gone after the cell; nothing of the
+task's gold, of other tasks or of other cells is in it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memassay.core import registry
+from memassay.core.contracts import Closes, Folder, Retrieves, Serves
+from memassay.core.digest import digest_folder
+from memassay.core.dossier import rendering
+from memassay.core.errors import CannotMeasure
+from memassay.core.types import Arm, CellKey, Check, Dossier, Request, Server, Status, Step, StoreRef, Task, Toolset
+from memassay.running import serving
+from memassay.running.build import Stores
+from memassay.running.calls import LimitReached, call, describe, is_network, redact
+from memassay.running.plan import Plan
+
+# The agent keeps the limit itself and is given this much longer to come to an end before the harness gives it up.
+_GRACE_SECONDS = 30.0
+
+
+class Said(NamedTuple):
+    """What an agent answered; the store's digests where the arm could write to it."""
+
+    step: Step
+    before: str | None = None
+    after: str | None = None
+
+
+class Answering:
+    """Puts questions to the plan's agents; one agent serves all cells of its settings.
+
+    Args:
+        plan: names the agents, the limits and the suite's instructions.
+        stores: the arms' open stores.
+    """
+
+    def __init__(self, plan: Plan, stores: Stores) -> None:
+        self._plan, self._stores = plan, stores
+        self._agents: dict[str, Any] = {}
+
+    def agent(self, arm: Arm) -> Any:
+        """The agent of an arm, made once."""
+        if arm.agent not in self._agents:
+            self._agents[arm.agent] = registry.agents.get(arm.agent)(**arm.agent_options)
+        return self._agents[arm.agent]
+
+    async def ask(self, cell: CellKey, attempt: int, task: Task, arm: Arm, dossier: Dossier | None) -> Said:
+        """The agent's answer.
+
+        Raises:
+            CannotMeasure: the arm's store gives no tools, or no files.
+            BaseException: what the memory raised while its store was opened.
+        """
+        with _workdir() as place:
+            toolset, guarded = await self._toolset(cell, task, arm, place)
+            before = digest_folder(guarded) if guarded is not None else None
+            request = self._request(cell, task, arm, dossier, toolset, place)
+            step = await self._said(arm, request.model_copy(update={"attempt": attempt}))
+            after = digest_folder(guarded) if guarded is not None else None
+        if before != after:
+            # The copy was this cell's own, so no other cell sees it; but an arm that should only read has written.
+            unchanged = Check(name="store unchanged", passed=False, expected=before, observed=after, source="files")
+            step = step.model_copy(update={"checks": (*step.checks, unchanged)})
+        return Said(step, before, after)
+
+    async def close(self) -> None:
+        """Close what can be closed."""
+        for agent in self._agents.values():
+            if isinstance(agent, Closes):
+                await call(agent.close, seconds=10)
+        self._agents.clear()
+
+    def _request(
+        self, cell: CellKey, task: Task, arm: Arm, dossier: Dossier | None, toolset: Toolset, place: Path
+    ) -> Request:
+        experiment = self._plan.experiment
+        instructions = getattr(self._plan.suite, "instructions", None)
+        shown = None if dossier is None else rendering(dossier, experiment.tokens).cut(max(experiment.budgets))
+        return Request(
+            cell=cell,
+            system=instructions(arm.access) if instructions else "",
+            prompt=task.prompt,
+            as_of=task.as_of,
+            dossier=shown,
+            toolset=toolset,
+            workdir=str(place / serving.WORK),
+            limit_seconds=experiment.limits.answer_seconds,
+            limit_turns=experiment.limits.turns,
+            limit_usd=experiment.limits.usd,
+        )
+
+    async def _said(self, arm: Arm, request: Request) -> Step:
+        limit = request.limit_seconds
+        try:
+            step: Step = await call(self.agent(arm).answer, request, seconds=limit + _GRACE_SECONDS)
+        except LimitReached:
+            return Step(status=Status.LIMIT_TIME, detail=f"no answer after {limit:g} s")
+        except CannotMeasure:
+            raise
+        except Exception as error:
+            status = Status.NETWORK if is_network(error) else Status.HARNESS
+            return Step(status=status, detail=describe(error))
+        return step.model_copy(update={"detail": redact(step.detail)}) if step.detail else step
+
+    async def _toolset(self, cell: CellKey, task: Task, arm: Arm, place: Path) -> tuple[Toolset, Path | None]:
+        """What the arm gives its agent beside a dossier, and the copy of the store that is to be watched, if any."""
+        (place / serving.WORK).mkdir()
+        if not {"tools", "folder"} & set(arm.access):
+            return Toolset(), None
+        store, ref = await self._stores.opened(arm, task.scope, cell.build)
+        guarded = None
+        if "tools" in arm.access and isinstance(store, Serves) and any(s.writes for s in store.toolset().servers):
+            # A server that could write gets a copy of this cell alone, so that no cell can teach another.
+            guarded = place / "store"
+            shutil.copytree(ref.location, guarded)
+            ref = StoreRef(key=ref.key, location=str(guarded), digest=ref.digest)
+            store = await self._stores.open_elsewhere(arm, ref)
+        servers: tuple[Server, ...] = ()
+        if "tools" in arm.access:
+            if not isinstance(store, (Serves, Retrieves)):
+                raise CannotMeasure(f"its store has neither toolset() nor retrieve(query); {arm.memory!r} has no tools")
+            servers = serving.servers(store, ref)
+        folder = None
+        if "folder" in arm.access:
+            if not isinstance(store, Folder):
+                raise CannotMeasure(f"its store has no folder(); {arm.memory!r} cannot be read as files")
+            folder = str(serving.lay_out(store.folder(), place / serving.WORK))
+        return Toolset(servers=servers, folder=folder), guarded
+
+
+@contextmanager
+def _workdir() -> Iterator[Path]:
+    place = Path(tempfile.mkdtemp(prefix="memassay-cell-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)

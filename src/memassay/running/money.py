@@ -1,0 +1,88 @@
+"""What a run costs: spent so far, expected of the next task, and where it must stop.
+
+``Purse(limit, spent, expected)``; ``open(task, arms) -> bool`` before a task is begun, ``pay(task, arm, usage)`` after
+an answer. A task is begun whole or not at all, so that a limit never leaves one arm with more answers than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memassay.core.types import Usage
+
+# Answers of an arm after which their mean says more than the estimate made before.
+_ENOUGH = 5
+
+
+def paid(usage: Usage) -> float:
+    """What a usage cost: by our price table, else by the provider's own word, else nothing."""
+    return usage.cost_usd if usage.cost_usd is not None else usage.reported_usd or 0.0
+
+
+@dataclass
+class _Seen:
+    answers: int = 0
+    usd: float = 0.0
+
+
+@dataclass
+class Purse:
+    """The money of a run; without a limit it only counts.
+
+    Attributes:
+        limit: US dollars that the run may cost, or None.
+        spent: what its records have cost so far.
+        expected: by arm, what one answer and its judgements are expected to cost, before anything is known.
+        judging: what the judgements of one answer are expected to cost.
+    """
+
+    limit: float | None = None
+    spent: float = 0.0
+    expected: Mapping[str, float] = field(default_factory=dict)
+    judging: float = 0.0
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+    _open: dict[str, list[str]] = field(default_factory=dict)
+    _owed: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Why no further task was begun, for a person."""
+        return (
+            f"the next task could cost more than the ${self.limit:g} of --max-usd (${self.spent:.4f} are spent); "
+            "run the same command again with a higher one to go on"
+        )
+
+    def open(self, task: str, arms: Sequence[str]) -> bool:
+        """Begin a task with these cells' arms, or say that it cannot be paid."""
+        if self.limit is not None:
+            owed = sum(self._each(arm) for cells in self._open.values() for arm in cells) + self._owed * self.judging
+            if self.spent + owed + sum(self._each(arm) for arm in arms) > self.limit:
+                return False
+        self._open[task] = list(arms)
+        return True
+
+    def pay(self, task: str, arm: str, usage: Usage, *, ended: bool = True) -> None:
+        """Note what an attempt cost; ``ended`` says that the cell needs no further one."""
+        cost = paid(usage)
+        self.spent += cost
+        seen = self._seen.setdefault(arm, _Seen())
+        seen.usd += cost
+        if ended:
+            seen.answers += 1
+            self._owed += 1
+            waiting = self._open.get(task, [])
+            if arm in waiting:
+                waiting.remove(arm)
+            if not waiting:
+                self._open.pop(task, None)
+
+    def judged(self, usage: Usage) -> bool:
+        """Note what a judgement cost; whether there is money for another one."""
+        self.spent += paid(usage)
+        return self.limit is None or self.spent + self.judging <= self.limit
+
+    def _each(self, arm: str) -> float:
+        seen = self._seen.get(arm)
+        mean = seen.usd / seen.answers if seen is not None and seen.answers >= _ENOUGH else self.expected.get(arm, 0.0)
+        return mean + self.judging

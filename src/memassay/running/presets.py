@@ -1,0 +1,72 @@
+"""Published line-ups of arms, under the names of the study that they are from.
+
+``preset_entries("iwe-2026", suite, chosen) -> {arm: {"use": "MEMORY/ACCESS", ...}}``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memassay.core.errors import UnknownName, UsageError, suggestion
+
+_TALK: Mapping[str, Mapping[str, Any]] = {
+    "fs": {"use": "files/folder", "layout": "pages", "role": "baseline"},
+    "iwe": {"use": "iwe/tools"},
+    "fs-iwe": {"use": "iwe/tools+folder"},
+    "full-context": {"use": "full-context/dossier"},
+    "curated": {"use": "curated/tools"},
+    "curated-fs": {"use": "curated/folder"},
+    "curated-q": {"use": "curated/tools", "query": True},
+    "curated-ctx": {"use": "curated/dossier"},
+}
+_PAGES: Mapping[str, Mapping[str, Any]] = {
+    "ctx": {"use": "iwe/dossier", "seeds": 10, "inbound": True},
+    "ctx-anchors": {"use": "iwe/dossier", "seeds": 10, "inbound": True, "anchors": True},
+    "fs": {"use": "iwe/folder", "role": "baseline"},
+}
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
+    "iwe-2026": {"locomo": _TALK, "hotpotqa": _PAGES},
+}
+
+
+def preset_entries(name: str, suite: str, chosen: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
+    """The arms of a line-up for a suite, or those of them that are chosen.
+
+    Args:
+        name: the line-up.
+        suite: the suite that is run.
+        chosen: names of its arms, each text comma-separated; all where empty.
+
+    Raises:
+        UnknownName, UsageError: no such line-up, none for this suite, no such arm.
+    """
+    if name not in PRESETS:
+        raise UnknownName("preset", name, PRESETS)
+    suites = PRESETS[name]
+    if suite not in suites:
+        raise UsageError(
+            f"The preset {name!r} has no arms for the suite {suite!r}; it has some for {', '.join(suites)}."
+        )
+    arms = suites[suite]
+    wanted = [word.strip() for text in chosen for word in text.split(",")] or list(arms)
+    for arm in wanted:
+        if arm not in arms:
+            raise UsageError(f"The preset {name!r} has no arm {arm!r} for {suite!r}.{suggestion(arm, arms)}")
+    return {arm: dict(arms[arm]) for arm in wanted}
+
+
+def give_store(entries: Mapping[str, dict[str, Any]], folder: Path) -> None:
+    """Give a folder of finished stores to every arm that takes one.
+
+    Raises:
+        UsageError: it is no folder, or no arm takes a store.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--store {str(folder)!r} is no folder; give one with a folder of pages per conversation.")
+    takers = [entry for entry in entries.values() if str(entry.get("use", "")).partition("/")[0] == "curated"]
+    if not takers:
+        raise UsageError("--store is for the arms that take a finished store; add one, such as --arm curated/dossier.")
+    for entry in takers:
+        entry.setdefault("store", str(folder))

@@ -1,0 +1,133 @@
+"""What the arms used: tokens of four kinds, money by two reckonings, turns and time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from memassay.core.types import Answer, Usage
+from memassay.running.money import paid
+from memassay.runs.folder import RunFolder
+from memassay.runs.lines import read_lines
+
+KINDS = ("input", "output", "cache_read", "cache_write")
+
+
+@dataclass
+class Used:
+    """What one arm's counted answers used.
+
+    Attributes:
+        walls: milliseconds per cell, retrieval and answer.
+        tokens: sums by kind.
+        priced, unpriced: answers with a price of our table, and without.
+        usd, reported_usd: sums by our table, and by the providers' clients.
+        turns, tool_calls: per answer.
+        statuses: how the answers ended.
+        changed: answers after which the store was no longer what it had been.
+        model: what answered.
+    """
+
+    walls: list[float] = field(default_factory=list)
+    tokens: Counter[str] = field(default_factory=Counter)
+    priced: int = 0
+    unpriced: int = 0
+    usd: float = 0.0
+    reported: int = 0
+    reported_usd: float = 0.0
+    turns: list[int] = field(default_factory=list)
+    tool_calls: list[int] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    changed: int = 0
+    model: str = "none"
+
+    def add(self, answer: Answer) -> None:
+        """Add an answer."""
+        self.walls.append(answer.usage.wall_ms)
+        self.statuses[str(answer.status)] += 1
+        if not any(step.name != "retrieve" for step in answer.steps):
+            return
+        usage = answer.usage
+        self.model = answer.model
+        for kind in KINDS:
+            self.tokens[kind] += getattr(usage, kind)
+        self.priced += usage.cost_usd is not None
+        self.unpriced += usage.cost_usd is None
+        self.usd += usage.cost_usd or 0.0
+        self.reported += usage.reported_usd is not None
+        self.reported_usd += usage.reported_usd or 0.0
+        self.turns.append(usage.turns)
+        self.tool_calls.append(usage.tool_calls)
+        self.changed += answer.state_before != answer.state_after
+
+    def summary(self, attempts_usd: float) -> dict[str, Any]:
+        """The ``answers`` part of an arm's usage.
+
+        Args:
+            attempts_usd: what all attempts of the arm cost, those that do not count among them.
+        """
+        n = len(self.turns)
+        ours = round(self.usd, 6) if n and not self.unpriced else None
+        theirs = round(self.reported_usd, 6) if self.reported else None
+        return {
+            "n": n,
+            "tokens": {kind: self.tokens[kind] for kind in KINDS},
+            "tokens_per_answer": {kind: round(self.tokens[kind] / n, 1) if n else None for kind in KINDS},
+            "cost_usd": ours,
+            "reported_usd": theirs,
+            "cost_difference_usd": round(ours - theirs, 6) if ours is not None and theirs is not None else None,
+            "attempts_usd": round(attempts_usd, 6),
+            "turns": spread(self.turns),
+            "tool_calls": spread(self.tool_calls),
+            "seconds": {
+                name: value / 1000 if value is not None else None for name, value in spread(self.walls).items()
+            },
+            "statuses": dict(sorted(self.statuses.items())),
+            "stores_changed": self.changed,
+        }
+
+
+def used(answers: Iterable[Answer]) -> dict[str, Used]:
+    """What each arm's counted answers used."""
+    found: dict[str, Used] = {}
+    for answer in answers:
+        found.setdefault(answer.cell.arm, Used()).add(answer)
+    return found
+
+
+def attempts_cost(run: RunFolder) -> Counter[str]:
+    """US dollars per arm, over all attempts, whether they count or not."""
+    found: Counter[str] = Counter()
+    for segment in run.segments():
+        for _, record in read_lines(segment):
+            found[record["cell"]["arm"]] += paid(Usage.model_validate(record.get("usage") or {}))  # type: ignore[assignment]
+    return found
+
+
+def judging_usage(run: RunFolder, judge: str) -> dict[str, Any]:
+    """What a judge's verdicts used, those that failed or no longer count among them."""
+    tokens: Counter[str] = Counter()
+    usd, n, failed, unpriced = 0.0, 0, 0, 0
+    for verdict in run.each_judgement(judge):
+        n += 1
+        failed += verdict.status == "failed"
+        unpriced += verdict.usage.cost_usd is None
+        usd += paid(verdict.usage)
+        for kind in KINDS:
+            tokens[kind] += getattr(verdict.usage, kind)
+    return {"n": n, "failed": failed, "tokens": dict(tokens), "cost_usd": None if unpriced else round(usd, 6)}
+
+
+def spread(values: Sequence[float]) -> dict[str, float | None]:
+    """Mean, median and 95th percentile."""
+    if not values:
+        return {"mean": None, "p50": None, "p95": None}
+    return {
+        "mean": round(float(np.mean(values)), 3),
+        "p50": round(float(np.quantile(values, 0.5)), 3),
+        "p95": round(float(np.quantile(values, 0.95)), 3),
+    }

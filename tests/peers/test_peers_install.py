@@ -1,0 +1,97 @@
+"""``make peers`` with a cargo and an npm of ours, which write down how they were called."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kit import ROOT
+from memassay.core.peers import PEERS, claude_package
+
+CARGO = """
+echo "cargo $*" >> "$LOG"
+test -z "$CARGO_FAILS" || exit 101
+for last; do :; done
+mkdir -p "$last/bin"
+touch "$last/bin/iwe" "$last/bin/iwec"
+"""
+NPM = """
+echo "npm $*" >> "$LOG"
+for last; do :; done
+mkdir -p "$last/node_modules/@PACKAGE@"
+touch "$last/node_modules/@PACKAGE@/claude"
+""".replace("@PACKAGE@", claude_package())
+
+Run = Callable[..., tuple[int, list[str]]]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def run(tmp_path: Path, log: Path) -> Run:
+    def install(*tools: str, **more: str) -> tuple[int, list[str]]:
+        path = tmp_path / "-".join(["path", *tools])
+        path.mkdir(exist_ok=True)
+        for name, text in (("cargo", CARGO), ("npm", NPM)):
+            if name in tools:
+                (path / name).write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin{text}", encoding="utf-8")
+                (path / name).chmod(0o755)
+        env = {"PATH": str(path), "HOME": str(tmp_path / "home"), "PYTHONPATH": "src", "LOG": str(log)}
+        env |= {"PYTHONDONTWRITEBYTECODE": "1", "MEMASSAY_PEERS": str(tmp_path / "peers"), **more}
+        command = [sys.executable, "peers/install.py"]
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+        return done.returncode, done.stdout.splitlines()
+
+    return install
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MEMASSAY_PEERS", str(tmp_path / "peers"))
+    return tmp_path / "peers"
+
+
+def test_where_nothing_can_install_everything_is_skipped_in_a_line_each(run: Run, folder: Path) -> None:
+    code, lines = run()
+    assert code == 0 and len(lines) == 2
+    assert "skipped, since cargo is not installed" in lines[0]
+    assert "skipped, since npm is not installed" in lines[1]
+    assert not folder.exists()
+
+
+def test_it_installs_once_and_where_the_programs_are_looked_for(run: Run, folder: Path, log: Path) -> None:
+    code, lines = run("cargo", "npm")
+    assert code == 0
+    assert all(peer.place.is_file() and peer.place.is_relative_to(folder) for peer in PEERS.values())
+    assert sorted(os.listdir(folder)) == sorted({peer.folder for peer in PEERS.values()})  # noqa: PTH208
+    cargo, npm = log.read_text(encoding="utf-8").splitlines()
+    assert f"iwe@{PEERS['iwe'].version} iwec@{PEERS['iwec'].version} --root" in cargo and "--locked" in cargo
+    assert f"{claude_package()}@{PEERS['claude'].version} --prefix" in npm and "--ignore-scripts" in npm
+    again, lines = run("cargo", "npm")
+    assert again == 0 and all(": there, in " in line for line in lines) and len(lines) == 2
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_a_failure_is_said_leaves_no_folder_and_stops_nothing_else(run: Run, folder: Path) -> None:
+    code, lines = run("cargo", "npm", CARGO_FAILS="1")
+    assert code == 1
+    assert "FAILED, cargo ended with 101; run make peers again to go on." in lines[1]
+    assert not PEERS["iwe"].place.exists() and PEERS["claude"].place.is_file()
+    code, lines = run("cargo", "npm")
+    assert code == 0 and PEERS["iwec"].place.is_file()
+
+
+def test_make_runs_it() -> None:
+    done = subprocess.run(
+        ["make", "-n", "peers", "PYTHON=python9"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "PYTHONPATH=src python9 peers/install.py\n"
