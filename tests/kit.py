@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +51,28 @@ def child_environment(home: Path, **more: str) -> dict[str, str]:
     # No byte code: a child under a file-size limit would leave half a .pyc in the source tree for everyone.
     python = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error::RuntimeWarning"}
     return {**kept, **proxies, **python, "HOME": str(home), **more}
+
+
+def printed_elsewhere(program: str, cwd: Path) -> set[str]:
+    """What a program prints in two processes, each with another hash seed; one value where seeds do not count."""
+    found = set()
+    for seed in ("0", "1"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C"},
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        found.add(done.stdout.strip())
+    return found
+
+
+def shared_words(question: str, text: str) -> int:
+    """How many words of four letters or more a question and a text have in common."""
+    return len(set(re.findall(r"\w{4,}", question.lower())) & set(re.findall(r"\w{4,}", text.lower())))
 
 
 _TOPICS = (

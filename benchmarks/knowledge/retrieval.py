@@ -4,7 +4,8 @@
 
 A retrieval is ``KnowledgeStore.search``, everything from the question to packed text: terms, names, scores, links and
 mentions of 10 seeds in both directions, ranking, and 4,000 tokens of passages. Every question is asked once, so a
-mention is looked for when a question first comes near it; then all are asked again. With ``--data`` the pages are the
+mention is looked for when a question first comes near it; then all are asked again. The last row is the tool ``search``
+of the server, 20 passages at most in 2,000 tokens of JSON. With ``--data`` the pages are the
 pool of those HotPotQA questions, with title links, and the questions are theirs. CPU time of one thread.
 """
 
@@ -18,6 +19,8 @@ from pathlib import Path
 
 from generated import Pages
 
+from memassay.knowledge.answers import Answers
+from memassay.knowledge.arguments import Search
 from memassay.knowledge.store import KnowledgeStore
 from memassay.retrieval.bm25 import Bm25Index, best_first
 from memassay.suites.hotpotqa.suite import HotpotQA
@@ -41,6 +44,7 @@ def main() -> None:
 
 def _measure(store: KnowledgeStore, texts: Sequence[str], questions: Sequence[str]) -> None:
     snapshot, terms = store.snapshot, store.terms
+    answers = Answers(store)
     engine = Bm25Index.build([terms(text) for text in texts])
 
     def whole(question: str) -> object:
@@ -50,6 +54,7 @@ def _measure(store: KnowledgeStore, texts: Sequence[str], questions: Sequence[st
         "bm25s": lambda question: best_first(engine.scores(terms(question))),
         "first": whole,
         "again": whole,
+        "tool": lambda question: answers.search(Search(text=question, max_tokens=2_000)),
     }
     print(f"{snapshot.pages:,} pages, {snapshot.passages:,} passages, {len(questions)} questions, {BUDGET:,} tokens")
     base = 0.0

@@ -93,6 +93,25 @@ def test_time_is_limited(agent: Local, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (step.status, step.detail) == (Status.LIMIT_TIME, "no answer after 0.2 s")
 
 
+def test_waiting_for_the_engine_is_not_the_answers_time(agent: Local, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(self: Heard, tokens: list[int], schema: Any) -> Any:
+        time.sleep(0.2)
+        yield 3
+
+    monkeypatch.setattr(Heard, "generate", slow)
+    asked = Request(cell=CellKey(task="t", arm="a"), prompt="Where?")
+
+    async def run() -> list[Step]:
+        return await asyncio.gather(*(agent.answer(asked) for _ in range(4)))
+
+    for _ in range(2):  # in two event loops
+        started = time.perf_counter()
+        steps = asyncio.run(run())
+        together = (time.perf_counter() - started) * 1000
+        assert [step.status for step in steps] == [Status.OK] * 4
+        assert all(step.usage.wall_ms < 0.7 * together for step in steps), "the last one waited for three others"
+
+
 def test_the_evidence_has_the_request_and_the_reply(agent: Local) -> None:
     step = ask(agent, "Alice moved to Oslo.")
     assert step.evidence is not None and step.evidence == ask(agent, "Alice moved to Oslo.").evidence

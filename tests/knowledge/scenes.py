@@ -1,4 +1,4 @@
-"""Random pages, random edits of them, and what must be equal between two snapshots."""
+"""Random pages, indexes of them, and what must be equal between two snapshots."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from memassay.knowledge.entries import Settings
+from memassay.knowledge.index import Incoming, Index
 from memassay.knowledge.snapshot import Snapshot
 
 _WORDS = [
@@ -15,6 +17,7 @@ _WORDS = [
 ]  # fmt: skip
 _NAMES = ("ada", "bridge", "london", "note", "index")
 _FOLDERS = ("", "people/", "places/", "people/old/")
+SETTINGS = Settings(tokens="chars4", max_chars=120)
 
 
 def keys() -> list[str]:
@@ -41,6 +44,21 @@ def page_text(draw: random.Random) -> str:
             link = draw.choice(("", f" [[{draw.choice(_NAMES)}|so]]", f" [x](../{draw.choice(_NAMES)}.md)"))
             parts.append(f"{words}{link}.\n\n")
     return "".join(parts)
+
+
+def put(
+    index: Index, pages: dict[str, str], changed: list[str] | None = None, removed: list[str] | None = None
+) -> None:
+    def read(key: str) -> Incoming | None:
+        return Incoming(pages[key]) if key in pages else None
+
+    index.update(sorted(pages) if changed is None else changed, read, removed or [])
+
+
+def built(pages: dict[str, str], given: Settings = SETTINGS) -> Index:
+    index = Index.private(given)
+    put(index, pages)
+    return index
 
 
 def assert_equal(one: Snapshot, other: Snapshot) -> None:

@@ -64,6 +64,18 @@ def test_the_longest_name_wins_and_nothing_is_found_inside_it() -> None:
     ]
 
 
+def test_a_name_that_no_page_has_any_more_hides_none_inside_it() -> None:
+    texts = {"a": "# Oklahoma", "b": "# Oklahoma Sooners", "c": "# Sooners", "d": "# Oklahoma"}
+    # So many that the index does not begin anew at once.
+    index = opened(texts | {f"p{n}": f"# Page {n}" for n in range(300)})
+    assert index.snapshot.gone_names() == frozenset()
+    index.update(["d"], lambda key: Incoming("# Norman"), ["a", "b"])
+    assert index.snapshot.gone_names() == {"oklahoma", "oklahoma sooners"}
+    assert found(index, "The Oklahoma Sooners of Norman") == ["sooners", "norman"]
+    index.update(["b"], lambda key: Incoming("# Oklahoma (state)"))
+    assert index.snapshot.gone_names() == {"oklahoma sooners"}
+
+
 def test_a_name_stands_as_whole_words_only() -> None:
     index = opened({"a": "# Rush"})
     assert found(index, "Rushmore and brush.") == []

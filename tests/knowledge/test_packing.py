@@ -117,6 +117,20 @@ def test_a_larger_budget_shows_all_of_a_smaller_one(tokens: str, data: st.DataOb
     assert characters(small) <= characters(small + more)
 
 
+@pytest.mark.parametrize("tokens", NAMES)
+@given(data=st.data())
+def test_what_a_packing_is_short_of_changes_nothing_before_it_is_there(tokens: str, data: st.DataObject) -> None:
+    snapshot = opened(tokens)
+    candidates = data.draw(orders(snapshot))
+    budget = data.draw(st.integers(0, 500))
+    terms = data.draw(st.sampled_from([[], ["ada", "part", "3"], ["few", "garden", "river"]]))
+    packing = pack(snapshot, candidates, budget, terms=terms, analyze=TERMS)
+    assert (packing.short == 0) == (pack(snapshot, candidates, 1 << 40).pieces == packing.pieces)
+    if packing.short:
+        larger = pack(snapshot, candidates, budget + packing.short - 1, terms=terms, analyze=TERMS)
+        assert larger.pieces == packing.pieces and larger.left_out == packing.left_out
+
+
 def test_a_seed_that_does_not_fit_is_cut_to_its_best_passages() -> None:
     snapshot = opened("o200k_base")
     page = snapshot.find("ada")

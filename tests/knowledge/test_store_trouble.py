@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import memassay.knowledge.store as store_module
 from memassay.core.errors import EnvironmentProblem
 from memassay.core.tokens import tokenizer
+from memassay.knowledge import drift
 from memassay.knowledge.listing import Limits, as_json
 from memassay.knowledge.store import PLACE, KnowledgeStore
 
@@ -71,7 +71,7 @@ def stealthily(path: Path, text: str) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of a second after a change a page is known to be unchanged, so that tests need not wait long."""
-    monkeypatch.setattr(store_module, "_RACE_NS", 10_000_000)
+    monkeypatch.setattr(drift, "_RACE_NS", 10_000_000)
 
 
 def aged(root: Path) -> Path:
@@ -85,8 +85,8 @@ def aged(root: Path) -> Path:
 def spied(store: KnowledgeStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The keys of the pages that the store reads from now on."""
     read: list[str] = []
-    look = store._read
-    monkeypatch.setattr(store, "_read", lambda key: read.append(key) or look(key))
+    look = store._watch.read
+    monkeypatch.setattr(store._watch, "read", lambda key: read.append(key) or look(key))
     return read
 
 

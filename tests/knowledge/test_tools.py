@@ -3,73 +3,18 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tools_kit import EDITORS, PAGES, READERS, contents, keys, value
 
 from memassay.core.errors import MemassayError, UnknownName, UsageError
 from memassay.core.tokens import tokenizer
 from memassay.knowledge.store import KnowledgeStore
 from memassay.knowledge.tools import TOOLS, Desk
-
-PAGES = {
-    "index": "# Our notes\n\n[The boiler](house/boiler.md)\n\n[Ada](people/ada.md)\n",
-    "house/boiler": (
-        "---\nstatus: open   # until spring\nyear: 2014\n---\n# The boiler\n\nIt stands in the cellar. "
-        "[Ada](../people/ada.md) has the key.\n\n## Faults\n\n- F28 means no gas\n- F75 means a broken sensor\n"
-    ),
-    "people/ada": "# Ada\n\nShe looks after the [[boiler]] and the [garden](../garden.md).\n",
-}
-READERS = ["find", "retrieve", "search", "tree", "squash", "stats", "query"]
-EDITORS = ["create", "update", "delete", "rename"]
-
-Call = Callable[..., Any]
-
-
-def write_notes(root: Path) -> Path:
-    for key, text in PAGES.items():
-        path = root / f"{key}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return root
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    """Every file below a folder, hidden ones included."""
-    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
-
-
-@pytest.fixture
-def notes(tmp_path: Path) -> Path:
-    return write_notes(tmp_path / "notes")
-
-
-@pytest.fixture
-def desk(notes: Path) -> Iterator[Desk]:
-    desk = Desk(KnowledgeStore.open(notes))
-    yield desk
-    desk.close()
-
-
-@pytest.fixture
-def editor(notes: Path) -> Iterator[Desk]:
-    desk = Desk(KnowledgeStore.open(notes, writable=True), write=True)
-    yield desk
-    desk.close()
-
-
-def value(desk: Desk, tool: str, **arguments: Any) -> Any:
-    return json.loads(desk.call(tool, arguments)[0])
-
-
-def keys(items: list[dict[str, Any]]) -> list[str]:
-    return [item["key"] for item in items]
-
 
 # -- which tools there are -----------------------------------------------------------------------------------------
 
@@ -149,6 +94,20 @@ def test_search_gives_passages_with_their_place(desk: Desk) -> None:
     assert found["key"] == "house/boiler" and "F28 means no gas" in found["text"]
     assert PAGES["house/boiler"][start:end] == found["text"]
     assert found["sectionPath"][0] == "The boiler" and len(found["digest"]) == 16
+
+
+def test_search_cuts_around_the_answer(notes: Path) -> None:
+    sections = "".join(
+        f"## Part {n}\n\nThis section says nothing that anybody asked for, and that at quite some length.\n\n"
+        for n in range(5)
+    )
+    (notes / "valve.md").write_text(f"# The valve\n\n{sections}- E11: close the valve, wait a minute, open it\n")
+    with KnowledgeStore.open(notes) as store:
+        [found, *_] = value(Desk(store), "search", text="what about E11", max_tokens=100)
+        assert found["clipped"] and found["text"].endswith("- E11: close the valve, wait a minute, open it")
+        assert (notes / "valve.md").read_text()[slice(*found["span"])] == found["text"]
+        (piece,) = store.search("what about E11", max_tokens=40, limit=1).pieces
+        assert piece.clipped and piece.text.endswith("wait a minute, open it")
 
 
 def test_tree_squash_stats_query(desk: Desk) -> None:
@@ -304,181 +263,3 @@ def test_reading_writes_nothing(notes: Path, desk: Desk, tool: str, arguments: d
     for reader in READERS[:-1]:
         desk.call(reader, {"key": "index"} if reader == "squash" else {"text": "ada"} if reader == "search" else {})
     assert contents(notes) == before
-
-
-# -- editing -------------------------------------------------------------------------------------------------------
-
-
-def test_create_update_delete_rename(notes: Path, editor: Desk) -> None:
-    page = "# Garden\n\n* one *bullet*\n"
-    assert value(editor, "create", key="garden", content=page) == {"key": "garden", "created": True}
-    assert (notes / "garden.md").read_text() == page
-    with pytest.raises(UsageError, match="exists already"):
-        editor.call("create", {"key": "garden", "content": "x"})
-    assert value(editor, "create", key="garden", content="x", if_exists="skip") == {"key": "garden", "created": False}
-    assert value(editor, "update", key="garden", content="# Yard\n") == {
-        "key": "garden",
-        "previous_title": "Garden",
-        "new_title": "Yard",
-    }
-    dry = value(editor, "rename", old_key="garden", new_key="places/yard", dry_run=True)
-    assert keys(dry["creates"]) == ["places/yard"] and dry["removes"] == ["garden"]
-    assert keys(dry["updates"]) == ["people/ada"] and (notes / "garden.md").exists()
-    value(editor, "rename", old_key="garden", new_key="places/yard")
-    assert (notes / "people/ada.md").read_text() == PAGES["people/ada"].replace("../garden.md", "../places/yard.md")
-    gone = value(editor, "delete", key="places/yard")
-    assert gone["removes"] == ["places/yard"] and not (notes / "places/yard.md").exists()
-    assert "the garden." in (notes / "people/ada.md").read_text()
-
-
-def test_a_key_may_be_given_with_its_extension(notes: Path, editor: Desk) -> None:
-    assert keys(value(editor, "retrieve", keys=["index.md", "people/ada.md"], exclude=["index.md"])) == ["people/ada"]
-    assert keys(value(editor, "retrieve", keys=["people/ada.md"], **{"in": ["index.md"]})) == ["people/ada"]
-    assert keys(value(editor, "tree", keys=["people/ada.md"])) == ["people/ada"]
-    assert keys(value(editor, "tree", keys=["people/ada.md"], in_any=[{"key": "index.md"}])) == ["people/ada"]
-    assert value(editor, "stats", key="people/ada.md")["key"] == "people/ada"
-    assert editor.call("squash", {"key": "index.md"}) == editor.call("squash", {"key": "index"})
-    for arguments in ({"refs_to": "people/ada.md"}, {"refs_from": "people/ada.md"}, {"not_in": ["index.md"]}):
-        plain = {name: ["index"] if name == "not_in" else "people/ada" for name in arguments}
-        assert keys(value(editor, "find", **arguments)) == keys(value(editor, "find", **plain)) != []
-    for document, found in (
-        ("filter: {$key: index.md}", 1),
-        ("filter: {$key: {$in: [index.md, people/ada.md, index]}}", 2),
-        ("filter: {$key: {$ne: index.md}}", 2),
-        ("filter: {$includedBy: index.md}", 2),
-        ("filter: {$references: {match: [people/ada.md]}}", 1),
-        ("filter: {$content: {$references: people/ada.md}}", 2),
-    ):
-        assert value(editor, "query", operation="count", document=document) == {"count": found}, document
-    assert value(editor, "create", key="beds/tomatoes.md", content="# T\n") == {"key": "beds/tomatoes", "created": True}
-    assert (notes / "beds/tomatoes.md").is_file()
-    with pytest.raises(UsageError, match="'beds/tomatoes' exists already"):
-        editor.call("create", {"key": "beds/tomatoes.md", "content": ""})
-    assert value(editor, "update", key="beds/tomatoes.md", content="# U\n")["key"] == "beds/tomatoes"
-    assert keys(value(editor, "rename", old_key="beds/tomatoes.md", new_key="beds/u.md")["creates"]) == ["beds/u"]
-    assert value(editor, "delete", key="beds/u.md")["removes"] == ["beds/u"]
-
-
-def test_a_key_that_ends_so_is_given_with_it_once_or_twice(notes: Path, editor: Desk) -> None:
-    assert value(editor, "create", key="a.md.md", content="twice")["key"] == "a.md"
-    assert (notes / "a.md.md").is_file()
-    assert value(editor, "retrieve", keys=["a.md"])[0]["content"] == "twice"
-    document = "filter: {$key: a.md}"
-    assert keys(value(editor, "query", operation="find", document=document)) == ["a.md"]
-    (notes / "a.md").write_text("once")
-    assert value(editor, "query", operation="count", document=document) == {"count": 1}
-    assert value(editor, "delete", key="a.md")["removes"] == ["a.md"] and (notes / "a.md").is_file()
-
-
-def test_search_cuts_around_the_answer(notes: Path) -> None:
-    sections = "".join(
-        f"## Part {n}\n\nThis section says nothing that anybody asked for, and that at quite some length.\n\n"
-        for n in range(5)
-    )
-    (notes / "valve.md").write_text(f"# The valve\n\n{sections}- E11: close the valve, wait a minute, open it\n")
-    with KnowledgeStore.open(notes) as store:
-        [found, *_] = value(Desk(store), "search", text="what about E11", max_tokens=100)
-        assert found["clipped"] and found["text"].endswith("- E11: close the valve, wait a minute, open it")
-        assert (notes / "valve.md").read_text()[slice(*found["span"])] == found["text"]
-        (piece,) = store.search("what about E11", max_tokens=40, limit=1).pieces
-        assert piece.clipped and piece.text.endswith("wait a minute, open it")
-
-
-def test_an_edit_by_query_touches_nothing_else(notes: Path, editor: Desk) -> None:
-    with pytest.raises(UsageError, match="needs expect"):
-        editor.call("query", {"operation": "update", "document": "{filter: {}, update: {$set: {a: 1}}}"})
-    document = (
-        "filter: {$key: house/boiler}\nexpect: 1\nupdate:\n  $set: {status: done}\n"
-        "  $insertAfter: {$item: F28 means no gas, content: '- F29 means no flame', expect: 1}\n"
-    )
-    made = value(editor, "query", operation="update", document=document)
-    assert keys(made["updates"]) == ["house/boiler"] and made["removes"] == []
-    expected = PAGES["house/boiler"].replace("status: open ", "status: done ")
-    expected = expected.replace("no gas\n", "no gas\n- F29 means no flame\n")
-    assert (notes / "house/boiler.md").read_text() == expected
-    with pytest.raises(UsageError, match="nothing was written"):
-        editor.call("query", {"operation": "delete", "document": "{filter: {}, expect: 2}"})
-    assert value(editor, "query", operation="count", document="") == {"count": 3}
-
-
-@pytest.mark.parametrize("key", ["../x", "/x", "a/../../x", ".hidden/x", "", "a//b", "x\x00", "x\ud800", "a" * 300])
-def test_no_edit_leaves_the_folder(notes: Path, editor: Desk, key: str) -> None:
-    before, around = contents(notes), sorted(notes.parent.iterdir())
-    for tool, arguments in (
-        ("create", {"key": key, "content": "x"}),
-        ("update", {"key": key, "content": "x"}),
-        ("delete", {"key": key}),
-        ("rename", {"old_key": "people/ada", "new_key": key}),
-    ):
-        with pytest.raises(MemassayError) as caught:
-            editor.call(tool, arguments)
-        assert "\n" not in str(caught.value)
-    assert {k: v for k, v in contents(notes).items() if k.endswith(".md")} == {
-        k: v for k, v in before.items() if k.endswith(".md")
-    }
-    assert sorted(notes.parent.iterdir()) == around
-
-
-def test_an_edit_is_worked_out_on_what_stands_there_now(notes: Path, editor: Desk) -> None:
-    editor.call("stats", {})
-    editor._due = float("inf")
-    (notes / "people/ada.md").write_text("# Ada\n\nShe moved out.\n")
-    document = "{filter: {$key: people/ada}, update: {$append: {content: She is in Oslo., expect: 1}}, expect: 1}"
-    value(editor, "query", operation="update", document=document)
-    assert (notes / "people/ada.md").read_text() == "# Ada\n\nShe moved out.\n\nShe is in Oslo.\n"
-
-
-# -- together ------------------------------------------------------------------------------------------------------
-
-
-def test_edits_from_outside_are_seen_by_the_next_call(notes: Path, desk: Desk) -> None:
-    assert value(desk, "find", lexical="hedgehog") == []
-    (notes / "animals.md").write_text("# Animals\n\nA hedgehog lives under the shed.\n")
-    desk._due = 0.0
-    assert keys(value(desk, "find", lexical="hedgehog")) == ["animals"]
-    (notes / "animals.md").unlink()
-    desk._due = 0.0
-    assert value(desk, "find", lexical="hedgehog") == []
-
-
-def test_the_folder_is_not_scanned_all_the_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    now, scans = [100.0], []
-
-    def scan(keys: object = None) -> bool:
-        scans.append(now[0])
-        now[0] += 1.0
-        return False
-
-    monkeypatch.setattr("memassay.knowledge.tools.time.monotonic", lambda: now[0])
-    monkeypatch.setattr(desk.store, "refresh", scan)
-    for _ in range(36):
-        desk.call("stats", {})
-        now[0] += 1.0
-    assert scans == [100.0, 110.0, 120.0, 130.0]
-
-
-def test_many_threads_read_while_one_edits(notes: Path, editor: Desk) -> None:
-    errors: list[BaseException] = []
-
-    def read() -> None:
-        try:
-            for _ in range(10):
-                found = keys(value(editor, "find", lexical="boiler"))
-                assert "house/boiler" in found, found
-        except BaseException as error:
-            errors.append(error)
-
-    def edit() -> None:
-        try:
-            for number in range(10):
-                value(editor, "create", key=f"new/{number}", content=f"# New {number}\n\nAbout the boiler.\n")
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work) for work in (read, edit, read, read)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert value(editor, "query", operation="count", document="") == {"count": 13}

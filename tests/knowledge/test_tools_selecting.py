@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools_kit import keys, value
 
 from memassay.core.errors import MemassayError
 from memassay.core.tokens import tokenizer
@@ -29,14 +30,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     desk = Desk(KnowledgeStore.open(tmp_path))
     yield desk
     desk.close()
-
-
-def value(desk: Desk, tool: str, **arguments: Any) -> Any:
-    return json.loads(desk.call(tool, arguments)[0])
-
-
-def keys(items: list[dict[str, Any]]) -> list[str]:
-    return [item["key"] for item in items]
 
 
 @pytest.mark.parametrize("given", [{"status": "draft"}, "status: draft", "{$includedBy: index, status: {$ne: done}}"])

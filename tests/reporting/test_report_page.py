@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from summaries import summary
+from summaries import answered, summary
 
 from memassay.reporting import write_reports
 
@@ -40,13 +40,15 @@ def long_names() -> dict:
 
 
 @pytest.mark.parametrize("width", (1280, 500))
-@pytest.mark.parametrize("case", ("three", "eight", "sample", "long"))
+@pytest.mark.parametrize("case", ("three", "eight", "sample", "long", "answers", "scripted"))
 def test_no_horizontal_overflow(tmp_path: Path, width: int, case: str) -> None:
     made = {
         "three": lambda: summary(3),
         "eight": lambda: summary(8, unmeasured=True, primary=False),
         "sample": lambda: summary(2, sample=True),
         "long": long_names,
+        "answers": answered,
+        "scripted": lambda: answered("scripted", audited=False),
     }[case]()
     _, report = write_reports(tmp_path, made)
     # A copy without the policy, so that the probe may run; the page itself has no script. A headless window is never

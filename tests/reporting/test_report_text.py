@@ -10,9 +10,9 @@ from rich.cells import cell_len
 from memassay.core.types import Estimate
 from memassay.reporting import figures
 from memassay.reporting.metric import metric
-from memassay.reporting.values import estimate
 from memassay.reporting.svg import spread, ticks
 from memassay.reporting.text import clean, fit_encoding, middle, one_line, shorten
+from memassay.reporting.values import estimate
 
 
 def test_terminal_sequences_go_with_what_belongs_to_them() -> None:
@@ -134,4 +134,5 @@ def test_a_metric_speaks_the_suites_words() -> None:
     assert at_k.phrase == "both gold pages in the dossier within 5 distinct pages"
     assert metric("all@k5", "every gold turn in the first 5 passages").unit == "passages"
     assert metric("all@4000", "something else").phrase == metric("all@4000").phrase
-    assert metric("accuracy", "a title").what == "accuracy"
+    assert metric("accuracy", "a title").what == "a title"
+    assert metric("accuracy").what == "accuracy"

@@ -32,6 +32,8 @@ class Local:
     def __init__(self, *, path: str | None = None, context: int = 2048, threads: int = 1, max_tokens: int = 64) -> None:
         self._model = LocalModel(path, context=context, threads=threads)
         self._max_tokens = max_tokens
+        self._turn: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def identity(self) -> Mapping[str, JsonValue]:
         """File, digest, runner, context."""
@@ -57,6 +59,17 @@ class Local:
     async def answer(self, request: Request) -> Step:
         """See :class:`memassay.core.contracts.Agent`."""
         await self.prepare()
+        # There is one engine. Waiting for it is no part of the time that an answer takes.
+        async with self._alone():
+            return await self._answer(request)
+
+    def _alone(self) -> asyncio.Lock:
+        loop = asyncio.get_running_loop()
+        if self._turn is None or self._loop is not loop:
+            self._turn, self._loop = asyncio.Lock(), loop
+        return self._turn
+
+    async def _answer(self, request: Request) -> Step:
         started = time.perf_counter()
         talk = Talk(self._model.name)
         try:

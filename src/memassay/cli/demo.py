@@ -20,6 +20,8 @@ _MEMORIES: dict[str, dict[str, Any]] = {
     "markdown": {"use": "markdown"},
     "passages-words": {"use": "passages", "embedder": "none"},
 }
+_ANSWERED = "locomo"
+"""The sample whose questions are answered too, in a run of its own."""
 _LEAD = "Sample data, generated: they show that everything works and carry no verdict."
 _NEXT = (
     "data fetch locomo",
@@ -35,7 +37,8 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @app.command(
-        help="Build five memories on every built-in sample, score them and write a report. No key, no extra needed."
+        help="Build five memories on every built-in sample, score them, answer one sample's questions without a model, "
+        "and write a report. No key, no extra needed."
     )
     def demo(
         out: Annotated[Path, typer.Option("--out", "-o", help="Where the demo writes its runs.")] = Path("demo"),
@@ -48,23 +51,24 @@ def register(app: typer.Typer) -> None:
         from memassay.runs.lines import write_whole
 
         summaries: dict[str, Any] = {}
-        for suite in suites_with_sample():
-            experiment = demo_experiment(suite)
-            folder = out / suite
+        experiments = {suite: demo_experiment(suite) for suite in suites_with_sample()}
+        experiments[f"{_ANSWERED}-answers"] = answers_experiment()
+        for name, experiment in experiments.items():
+            folder = out / name
             with Bar() as bar:
                 summary = run_experiment(experiment, Place(out=folder), bar)
             write_reports(folder, summary, sections_of(summary))
-            summaries[suite] = summary
+            summaries[name] = summary
             if not json_:
                 print_summary(summary)
-        reports = {f"{suite}/report.html": summary for suite, summary in summaries.items()}
+        reports = {f"{name}/report.html": summary for name, summary in summaries.items()}
         write_whole(out / "report.html", contents.render("The demo", _LEAD, reports))
         if json_:
             print_json(summaries)
             return
         typer.echo("")
-        for suite in summaries:
-            typer.echo(f"report of {suite}: {out / suite / 'report.html'}")
+        for name in summaries:
+            typer.echo(f"report of {name}: {out / name / 'report.html'}")
         typer.echo(f"report: {out / 'report.html'} (leads to all of them)")
         typer.echo(_LEAD)
         typer.echo("Next:")
@@ -100,6 +104,21 @@ def demo_experiment(suite: str) -> Any:
             "suite": suite,
             "options": {"sample": True},
             "memories": _MEMORIES,
+            "budgets": SAMPLE_BUDGETS,
+        }
+    )
+
+
+def answers_experiment() -> Any:
+    """Two memories whose dossiers are answered from by the reader that needs no model, so that answers are scored."""
+    from memassay.running.experiment import experiment_of
+
+    return experiment_of(
+        {
+            "suite": _ANSWERED,
+            "options": {"sample": True},
+            "memories": {name: _MEMORIES[name] for name in ("lexical", "files")},
+            "agent": "extractive",
             "budgets": SAMPLE_BUDGETS,
         }
     )

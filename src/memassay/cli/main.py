@@ -15,7 +15,7 @@ from pathlib import Path
 
 import typer
 
-from memassay.cli import audit, compare, data, demo, memory, run, runs, show, store
+from memassay.cli import audit, compare, data, demo, doctor, memory, run, runs, show, store
 from memassay.core.errors import MemassayError
 from memassay.version import __version__
 
@@ -50,6 +50,7 @@ show.register(app)
 compare.register(app)
 runs.register(app)
 audit.register(app)
+doctor.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(memory.app, name="memory")
 app.add_typer(store.app, name="store")

@@ -130,8 +130,10 @@ def experiment_from(
     named = [*([memory] if memory else []), *(arm or [])]
     given: dict[str, dict[str, Any]] = {}
     if preset is not None:
-        from memassay.running.presets import preset_entries
+        from memassay.running.presets import preset_budgets, preset_entries
 
+        wide = preset_budgets(preset, str(tables.get("suite")))
+        tables |= {"budgets": list(wide)} if wide and "budgets" not in tables else {}
         given |= preset_entries(preset, str(tables.get("suite")), named)
     elif named:
         given = memory_entries(",".join(named))

@@ -116,8 +116,9 @@ class Agent(Protocol):
         accesses: the accesses it can make use of, a subset of ``dossier``, ``tools``, ``folder``.
 
     An agent that asks a failing provider again by itself also has ``retries_itself = True``; other agents are asked
-    again by the runner. One that cannot work with an arm's access as it is set has ``check(access)``, which raises a
-    ``UsageError`` before anything is spent.
+    again by the runner. One that cannot work with an arm's accesses as it is set has ``check(accesses)``, which raises
+    a ``UsageError``, and one that needs a program or a model ``async prepare()``, which raises an
+    ``EnvironmentProblem``; both are called before anything is spent.
     """
 
     model: ModelKind
@@ -214,14 +215,25 @@ def evidence_metrics(grading: Grading, unit: str = "item") -> list[MetricSpec]:
         unit: what a piece of gold is called, in the singular.
     """
     kinds = {"all": f"every gold {unit}", "any": f"at least one gold {unit}", "rec": f"share of the gold {unit}s"}
+    return metrics_at(grading, kinds, "in the first {k} passages")
+
+
+def metrics_at(grading: Grading, titles: Mapping[str, str], first: str) -> list[MetricSpec]:
+    """A metric of each kind at each budget, then at each k.
+
+    Args:
+        grading: the run's budgets and cut-offs.
+        titles: what each kind counts, by its name.
+        first: what a cut-off takes, with ``{k}`` for how many.
+    """
     at_budgets = [
         MetricSpec(f"{kind}@{budget}", title=f"{title} within {budget:,} tokens", budget=budget)
-        for kind, title in kinds.items()
+        for kind, title in titles.items()
         for budget in grading.budgets
     ]
     at_ks = [
-        MetricSpec(f"{kind}@k{k}", title=f"{title} in the first {k} passages")
-        for kind, title in kinds.items()
+        MetricSpec(f"{kind}@k{k}", title=f"{title} {first.format(k=k)}")
+        for kind, title in titles.items()
         for k in grading.ks
     ]
     return [*at_budgets, *at_ks]

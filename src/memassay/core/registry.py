@@ -129,8 +129,9 @@ class Registry:
         return typing.cast("Callable[..., Any]", factory)
 
 
-# The packages of memassay that a memory is made of: a change of a report is no other memory.
+# The packages of memassay that a memory, or an agent, is made of: a change of a report is no other memory.
 MADE_OF = ("core", "knowledge", "memories", "retrieval")
+AGENTS_MADE_OF = ("agents", "core", "models", "retrieval")
 
 
 def _code_digest(module: str) -> str:
@@ -145,7 +146,8 @@ def _code_digest(module: str) -> str:
     place = Path(file)
     if place.name != "__init__.py":
         return digest_file(place)[:12]
-    roots = [place.parent / name for name in MADE_OF] if package == "memassay" else [place.parent]
+    made_of = AGENTS_MADE_OF if module.startswith("memassay.agents.") else MADE_OF
+    roots = [place.parent / name for name in made_of] if package == "memassay" else [place.parent]
     files = sorted(path for root in roots for path in root.rglob("*.py"))
     return digest_of([[f.relative_to(place.parent).as_posix(), digest_file(f)] for f in files])[:12]
 

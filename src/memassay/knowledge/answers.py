@@ -200,10 +200,10 @@ class Answers:
             if tried[2] <= most:
                 # Up to what it was short of, a larger budget shows the same.
                 low, best = budget + tried[0].short - 1, tried
-                budget = low + 1
+                budget = max(low + 1, tried[0].tokens + most - tried[2])
             else:
                 high = min(budget, max(tried[0].tokens, low + 1))
-                budget = high - (tried[2] - most)
+                budget = max(high - (tried[2] - most), (low + high) // 2)
         return best
 
     def _fitted(self, value: Any, tokens: int) -> Reply:

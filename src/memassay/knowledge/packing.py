@@ -10,10 +10,10 @@ a block to the ``[`` of the next. Only a piece of several passages that is not a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -113,9 +113,12 @@ def of_section(snapshot: Snapshot, passage: int, *, seed: bool = True) -> Candid
 
 def near_enough(snapshot: Snapshot, passages: Sequence[int], budget: int) -> Sequence[int]:
     """The passages up to twice the budget: nothing behind them can be shown, and 4,000 would cost 3 ms to look at."""
-    marks = np.cumsum(snapshot.marks[np.asarray(passages, dtype=np.int64)], dtype=np.int64)
-    most = 2 * max(budget, 1) * tokenizer(snapshot.tokens).marks_per_token
-    return passages[: int(np.searchsorted(marks, most)) + 1]
+    room = 2 * max(budget, 1) * tokenizer(snapshot.tokens).marks_per_token
+    for count, passage in enumerate(passages, start=1):
+        room -= snapshot.marks.item(passage)
+        if room <= 0:
+            return passages[:count]
+    return passages
 
 
 def pack(
@@ -271,16 +274,16 @@ class _Packer:
         # What is left of the block when it is cut to the budget is not always as many marks as it was cut to, so it is
         # counted, and gives up words until it fits.
         limit = min(len(self._tokens.cut(block(1, whole), room)) - len("[1] "), len(whole))
-        enough = word_ends(whole, head + _LEAST, len(whole))
-        for kept in reversed(list(word_ends(whole, head + _LEAST, limit))):
-            marks = self._tokens.marks(block(1, whole[:kept]))
-            if marks <= room:
-                self._short = 1
-                clipped = excerpt._replace(span=(start, start + kept - head))
-                self._add(clipped, marks + number, part=True, clipped=True)
-                return
-        for least in islice(enough, 1):
-            self._short = max(self._tokens.marks(block(1, whole[:least])) - 1 - room, 1)
+        ends = list(word_ends(whole, head + _LEAST, len(whole)))
+        at = bisect_right(ends, limit)
+        while at and (marks := self._tokens.marks(block(1, whole[: ends[at - 1]]))) > room:
+            at -= 1
+        if at < len(ends):
+            # What is cut in the middle can be a mark less than what ends there.
+            self._short = max(self._tokens.marks(block(1, whole[: ends[at]])) - 1 - room, 1)
+        if at:
+            clipped = excerpt._replace(span=(start, start + ends[at - 1] - head))
+            self._add(clipped, marks + number, part=True, clipped=True)
 
     def _clip_around(self, excerpt: _Excerpt, spans: Sequence[Span]) -> None:
         """Show the last of these parts, each within the next, that fits, and words of the one after it."""
@@ -302,9 +305,8 @@ class _Packer:
         parts = list(between(excerpt.stored.text, kept, large))
         missed = next((span for span in parts if not fits(span)), large)
         said = kept[1] - kept[0] >= _LEAST
-        if not said:
-            missed = next((span for span in parts if span[1] - span[0] >= _LEAST), missed)
-        self._fits(measure(missed) + number)
+        enough = [] if said else [span for span in parts if span[1] - span[0] >= _LEAST][:1]
+        self._fits(max(map(measure, [missed, *enough])) + number)
         if said:
             self._add(excerpt._replace(span=kept), marks, part=True, clipped=True)
 

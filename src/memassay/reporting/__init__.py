@@ -17,7 +17,7 @@ from memassay.core.report import Section
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memassay.reporting.show import Explanation
+    from memassay.reporting.explanation import Explanation
     from memassay.runs.folder import RunFolder
 
 __all__ = ["arm_table", "explain", "missed", "print_arms", "print_explanation", "write_reports"]

@@ -28,25 +28,23 @@ def answers(reading: Reading) -> Part | None:
         f"second treatment leaves it out. {level(reading, reading.of_answers)}"
     )
     grids = [_grid(reading, group) for group in reading.answer_groups]
-    return Part("answers", "Answers", (text,), tuple(grids), listed=reading.stand_ins)
+    return Part("answers", "Answers", (text,), tuple(grids))
 
 
 def _grid(reading: Reading, metrics: Sequence[Metric]) -> Grid:
     head = reading.headline if reading.headline in metrics else None
-    other = ("secondary", "answered_only")
     cols = [Col("arm", "arm"), Col("n", "integer")]
     for metric in metrics:
         cols += columns([metric], reading.headline)
         if metric == head:
-            cols += [Col(f"{metric.name}, answered only", "estimate", "failures of the memory left out")]
-            cols += [Col("n answered", "integer")]
+            cols.append(Col(f"{metric.name}, answered only", "estimate", "failures of the memory left out"))
     rows = []
     for arm in reading.arms:
         cells: list[Cell] = [arm.name, arm.n]
         for metric in metrics:
             cells.append(arm.estimate(metric.name))
             if metric == head:
-                cells += [arm.estimate(metric.name, *other, "metrics"), figures.finite(arm.at(*other).get("n"))]
+                cells.append(arm.estimate(metric.name, "secondary", "answered_only", "metrics"))
         rows.append(row(cells))
     rows += _rates(reading, metrics, head)
     scripted = any(map(reading.scripted, metrics))
@@ -64,7 +62,7 @@ def _rates(reading: Reading, metrics: Sequence[Metric], head: Metric | None) -> 
         cells: list[Cell] = [label, ""]
         for metric, judge in judges.items():
             cells.append(judge.rate(name) if judge else "")
-            cells += ["", ""] if metric == head else []
+            cells += [""] if metric == head else []
         made.append(row(cells, "reference"))
     return made
 
@@ -114,7 +112,9 @@ def _tokens(arm: ArmReading) -> list[Cell]:
 
 def _spread(found: Mapping[str, Any]) -> str:
     mean, most = figures.finite(found.get("mean")), figures.finite(found.get("p95"))
-    return figures.DASH if mean is None else f"{mean:.1f}" + (f" (p95 {most:g})" if most is not None else "")
+    if mean is None or not most:
+        return figures.DASH if mean is None else f"{mean:g}"
+    return f"{mean:.1f} (p95 {most:g})"
 
 
 def _money(arm: ArmReading) -> bool:
@@ -150,7 +150,7 @@ def _money_grid(reading: Reading, used: Sequence[ArmReading]) -> Grid:
                     figures.money(theirs) if theirs is not None else _none("no client reported what it cost"),
                     figures.money(found.get("cost_difference_usd"), signed=True),
                     figures.money(tried) if tried or paid is not None else unknown,
-                    figures.money(per_answer),
+                    figures.money(per_answer, digits=4),
                     _per_right(per_answer, arm, right),
                 ]
             )
@@ -163,7 +163,7 @@ def _per_right(per_answer: float | None, arm: ArmReading, right: Metric | None) 
     share = arm.estimate(right.name).value if right else None
     if per_answer is None or share is None:
         return None
-    return figures.money(per_answer / share) if share > 0 else _none("no answer was right")
+    return figures.money(per_answer / share, digits=4) if share > 0 else _none("no answer was right")
 
 
 def _right(reading: Reading) -> Metric | None:

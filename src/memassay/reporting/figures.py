@@ -111,11 +111,11 @@ def size(value: object) -> str:
     return f"{number:.1f} TB"
 
 
-def money(value: object, *, signed: bool = False) -> str:
+def money(value: object, *, digits: int = 2, signed: bool = False) -> str:
     """US dollars, with four digits below one cent; with a sign for differences."""
     number = finite(value)
     if number is None:
         return DASH
     sign = MINUS if number < 0 else "+" if signed and number > 0 else ""
     amount = abs(number)
-    return f"{sign}${amount:,.4f}" if 0 < amount < 0.01 else f"{sign}${amount:,.2f}"
+    return f"{sign}${amount:,.{4 if 0 < amount < 0.01 else digits}f}"

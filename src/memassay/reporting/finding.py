@@ -37,8 +37,8 @@ def title(reading: Reading) -> str:
 def finding(reading: Reading) -> Finding:
     """The verdict on the primary comparison, or the reason why there is none, and what was observed."""
     primary = reading.primary
-    if reading.sample:
-        return Finding("No verdict: the data are a generated sample.", describe(reading), "none")
+    if reading.no_verdict:
+        return Finding(f"No verdict: {reading.no_verdict}.", describe(reading), "none")
     if primary is None:
         return Finding(_why_no_primary(reading), describe(reading), "none")
     a, b = primary.a, primary.b

@@ -81,7 +81,7 @@ class _Forest:
 
     def _row(self, c: Comparison, y: float) -> Markup:
         numbers = figures.estimate(c.diff, signed=True)
-        verdict = verdict_words(c, self.reading.sample)
+        verdict = verdict_words(c, self.reading)
         where = c.metric.label if c.split == "all" else f"{c.metric.label}, {c.split}"
         tone = "primary" if c.primary else "explore"
         hint = f"{c.a} − {c.b}, {where}: {numbers}"

@@ -128,7 +128,7 @@ def _by_sort(reading: Reading) -> tuple[list[Comparison], list[Comparison]]:
 def _primary_in_words(reading: Reading) -> tuple[str, ...]:
     """The verdict with its reason, in one sentence, if there is a verdict to explain."""
     c = reading.primary
-    if c is None or reading.sample or not c.reason:
+    if c is None or reading.no_verdict or not c.reason:
         return ()
     return (f"Primary, {c.a} − {c.b} at {c.metric.label} on {c.split}: {c.verdict}, because {c.reason.rstrip('.')}.",)
 
@@ -149,9 +149,9 @@ def shown_comparisons(reading: Reading) -> tuple[Comparison, ...]:
     return tuple([*first, *(c for c in chosen if not c.primary)][:OPEN_ROWS])
 
 
-def verdict_words(comparison: Comparison, sample: bool) -> str:
+def verdict_words(comparison: Comparison, reading: Reading) -> str:
     """The verdict, if this comparison may have one."""
-    if sample or not comparison.primary:
+    if reading.no_verdict or not comparison.primary:
         return "exploratory" if comparison.diff.value is not None else "not measured"
     return comparison.verdict
 
@@ -170,7 +170,7 @@ def _comparison_grid(reading: Reading, title: str, found: Sequence[Comparison], 
     )
     rows = []
     for c in found:
-        verdict = verdict_words(c, reading.sample)
+        verdict = verdict_words(c, reading)
         if c.raw.get("equal_budget") is False:
             verdict += ", unequal budgets"
         counts = [c.raw.get(key) for key in ("wins", "ties", "losses")]

@@ -23,7 +23,7 @@ _TESTS = {
 _SHORT = 24
 USUAL_BUDGET = 4000
 """Where recall stands for a run whose headline is about answers."""
-NOT_AUDITED = "the judge was not audited (memassay audit judge RUN): nobody knows how often it is wrong"
+NOT_AUDITED = "the judge was not audited, so how often it is wrong is not known (memassay audit judge RUN)"
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,16 @@ class Reading:
         return bool(self.raw.get("sample")) or self.raw.get("data") == "generated"
 
     @cached_property
+    def no_verdict(self) -> str:
+        """Why no number of the run may carry a verdict, or ""."""
+        if self.sample:
+            return "the data are a generated sample"
+        if self.raw.get("model") == "scripted":
+            return "a script answered, not a model"
+        primary = words(mapping(self.raw.get("primary")).get("metric"))
+        return "a script judged, not a model" if primary and self.scripted(self.metric(primary)) else ""
+
+    @cached_property
     def units(self) -> tuple[str, str]:
         """What a task and a cluster are called here, in the plural."""
         named = mapping(self.raw.get("words"))
@@ -256,9 +266,11 @@ class Reading:
 
     @cached_property
     def agent(self) -> str:
-        """Who answered: ``api, MODEL`` or ``extractive``; "" where nobody did."""
+        """Who answered: ``api, MODEL`` or ``extractive``, of a model's file only its name; "" where nobody did."""
         about = mapping(self.raw.get("agent"))
         model = words(mapping(about.get("options")).get("model"))
+        if model.startswith(("local/", "scripted/")):
+            model = f"{model.partition('/')[0]}/{model.rpartition('/')[2]}"
         return ", ".join(filter(None, [words(about.get("name")), model]))
 
     @cached_property

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from memassay.core.dossier import Rendering, rendering
 from memassay.core.types import Answer, Dossier, Evidence, Gold, Judgement, Passage, Task, Unit
 from memassay.core.wording import normalise
 from memassay.judging.evidence import first_blocks, words_of_links
 from memassay.reporting import figures
+from memassay.reporting.explanation import ArmView, Explanation, GoldTurn, OtherKey, Shown, Sighting
+from memassay.reporting.given import Given
+from memassay.reporting.reading import listed
 from memassay.reporting.text import clean, one_line
 from memassay.retrieval.text import Analyzer, words
 
@@ -21,110 +22,6 @@ Cell = tuple[str, Answer, Dossier | None, Mapping[str, Judgement]]
 
 PARTLY = 0.6
 """From this share of a gold turn's terms on, a passage is said to hold "most of its words"."""
-
-
-@dataclass(frozen=True, slots=True)
-class GoldTurn:
-    """A gold unit beside the question; ``shared`` are its words that the question has too (stemmed, no stop words)."""
-
-    id: str
-    speaker: str
-    text: str
-    shared: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """Where a dossier holds a gold turn.
-
-    Attributes:
-        id: the gold turn.
-        rank: the first passage that holds its words, from 1, or None.
-        offset: tokens in front of that passage.
-        needs: the smallest budget at which the turn counts, or None.
-        found: for each budget, whether it counts there.
-        claimed: the first passage that claims it as a source, or None.
-        nearest: the passage that holds most of its words without holding the turn, with the share, or None.
-    """
-
-    id: str
-    rank: int | None
-    offset: int | None
-    needs: int | None
-    found: tuple[bool, ...]
-    claimed: int | None
-    nearest: tuple[int, float] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One of the first passages; ``gold`` are the turns it holds."""
-
-    rank: int
-    offset: int
-    kind: str
-    text: str
-    gold: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ArmView:
-    """What one arm did with the task. ``scores`` is metric to value (or None) under each gold key."""
-
-    arm: str
-    status: str
-    kind: str
-    detail: str
-    passages: int
-    tokens: int
-    sightings: tuple[Sighting, ...]
-    why: tuple[str, ...]
-    shown: tuple[Shown, ...]
-    scores: Mapping[str, Mapping[str, float | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class OtherKey:
-    """Another gold key of the task: its evidence, or why it leaves the task out."""
-
-    key: str
-    ids: tuple[str, ...]
-    excluded: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Everything that ``memassay show`` says about a task."""
-
-    task: str
-    question: str
-    category: str
-    split: str
-    as_of: str | None
-    answer: str | None
-    key: str
-    gold: tuple[GoldTurn, ...]
-    unresolved: tuple[str, ...]
-    excluded: str | None
-    others: tuple[OtherKey, ...]
-    tokens: str
-    budgets: tuple[int, ...]
-    arms: tuple[ArmView, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values, for ``--json``; strings without controls, so that they may be printed anywhere."""
-        plain: dict[str, Any] = _plain(dataclasses.asdict(self))
-        return plain
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, Mapping):
-        return {clean(str(k)): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return None if isinstance(value, float) and figures.finite(value) is None else value
 
 
 def explain_task(
@@ -139,6 +36,7 @@ def explain_task(
     hints: Sequence[Dossier] = (),
     passages: int = 3,
     links: bool = False,
+    given: Mapping[str, Given] | None = None,
 ) -> Explanation:
     """One task, explained.
 
@@ -153,14 +51,27 @@ def explain_task(
         hints: dossiers whose passages may name the speakers (the oracle's), where there are no units.
         passages: how many of the first passages are shown per arm.
         links: the run's grader reads a Markdown link as its words.
+        given: what agents answered, by arm.
     """
     name = key if key is not None and key in task.gold else next(iter(task.gold), "original")
     gold = task.gold.get(name, Gold())
     seen = [*hints, *(dossier for _, _, dossier, _ in cells if dossier)]
     turns = tuple(_turn(e, task.prompt, units or {}, seen) for e in gold.evidence)
     at = headline if headline is not None else max(budgets, default=0)
+    answered = given or {}
     arms = [
-        _arm(cell, task.prompt, gold.evidence, tokens, tuple(sorted(budgets)), at, passages, links) for cell in cells
+        _arm(
+            cell,
+            task.prompt,
+            gold.evidence,
+            tokens,
+            tuple(sorted(budgets)),
+            at,
+            passages,
+            links,
+            answered.get(cell[0]),
+        )
+        for cell in cells
     ]
     return Explanation(
         task=task.id,
@@ -232,6 +143,7 @@ def _arm(
     at: int,
     passages: int,
     links: bool,
+    given: Given | None,
 ) -> ArmView:
     name, answer, dossier, judgements = cell
     held = dossier or Dossier(status="empty")
@@ -249,6 +161,7 @@ def _arm(
         why=(),
         shown=tuple(_shown(held, text, i, sightings) for i in range(min(passages, len(held.passages)))),
         scores={judge: dict(verdict.scores) for judge, verdict in judgements.items()},
+        given=given,
     )
     return dataclasses.replace(view, why=tuple(_why(view, dossier, question, budgets, at)))
 
@@ -321,6 +234,9 @@ def _why(view: ArmView, dossier: Dossier | None, question: str, budgets: Sequenc
             "harness": "the run cannot be published",
         }[view.kind]
         return [f"It failed: {view.status}{f' ({one_line(view.detail)})' if view.detail else ''}; {blame}."]
+    if dossier is None and view.given is not None and "dossier" not in view.given.access:
+        what = listed(["files" if access == "folder" else access for access in view.given.access])
+        return [f"It was given no dossier: its agent had {what or 'nothing'}."]
     if dossier is None:
         return [f"No dossier was recorded (status {view.status})."]
     if not view.passages:

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from memassay.core.errors import DataError, UnknownName
-from memassay.core.types import Answer, Dossier, Judgement, Task
-from memassay.reporting.show import Cell, Explanation, explain_task
+from memassay.core.types import Answer, Dossier, Judgement
+from memassay.reporting.explanation import Explanation
+from memassay.reporting.figures import share
+from memassay.reporting.given import given
+from memassay.reporting.show import Cell, explain_task
 from memassay.reporting.text import one_line, shorten
 from memassay.reporting.values import mapping, sequence
 from memassay.runs.folder import RunFolder, key_of
@@ -38,7 +41,9 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
     if arm is not None and arm not in roles:
         raise UnknownName("arm", arm, roles)
     counted, _ = folder.counted()
-    answers = {a.cell.arm: a for a in _first(folder.each({k: v for k, v in counted.items() if k[0] == task}))}
+    counted = {key: record for key, record in counted.items() if key[0] == task}
+    answers = {a.cell.arm: a for a in _first(folder.each(counted))}
+    asked = Counter(key[1] for key in counted)
     wanted = [arm] if arm is not None else _order(folder, [n for n, role in roles.items() if role != "control"])
     verdicts = _judgements(folder, task)
     cells: list[Cell] = [
@@ -53,13 +58,36 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
     tokens = str(identity.get("tokens"))
     hints = [oracle] if oracle else []
     links = any(mapping(judge).get("links") == "words" for judge in mapping(identity.get("judges")).values())
+    arms = mapping(identity.get("arms"))
+    answered = {
+        name: found
+        for name, answer, _, judgements in cells
+        if (
+            found := given(
+                answer,
+                judgements,
+                _transcript(folder, answer),
+                access=[str(access) for access in sequence(mapping(arms.get(name)).get("access"))],
+                repetitions=asked[name],
+            )
+        )
+    }
     return explain_task(
-        tasks[task], cells, tokens, budgets, headline=_headline_budget(folder, budgets), hints=hints, links=links
+        tasks[task],
+        cells,
+        tokens,
+        budgets,
+        headline=_headline_budget(folder, budgets),
+        hints=hints,
+        links=links,
+        given=answered,
     )
 
 
 def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
-    """Tasks that an arm did not find in full at the headline metric, one line each: task, arm, category, question.
+    """Tasks in which an arm is below 1 at the headline metric, one line each: task, arm, category, question.
+
+    What was found and what was answered alike; a score between 0 and 1 stands before the question.
 
     Args:
         folder: the run, judged.
@@ -74,21 +102,38 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
         raise UnknownName("arm", arm, roles)
     wanted = {arm} if arm is not None else {name for name, role in roles.items() if role != "control"}
     metric = str(folder.summary().get("headline_metric"))
-    judges = list(mapping(identity.get("judges"))) or folder.judgement_files()
     tasks = {t.id: t for t in folder.tasks()}
     order = {name: number for number, name in enumerate(tasks)}
-    lost: dict[tuple[int, str], Task] = {}
-    for record in _records(folder, judges[0]) if judges else ():
-        task, name = record["subjects"][0]["task"], record["subjects"][0]["arm"]
+    scores: dict[tuple[int, str], dict[tuple[int, int], float]] = {}
+    for record in _records(folder, judge) if (judge := _judge_of(folder, metric)) else ():
+        subject = record["subjects"][0]
         score = mapping(record.get("scores")).get(metric)
-        if name in wanted and task in tasks and score is not None and score < 1:
-            lost[order[task], name] = tasks[task]
+        if subject["arm"] in wanted and subject["task"] in tasks and isinstance(score, (int, float)):
+            # A later verdict on a cell is about a later answer to it.
+            cell = subject["build"], subject["repetition"]
+            scores.setdefault((order[subject["task"]], subject["arm"]), {})[cell] = score
+    means = {key: sum(found.values()) / len(found) for key, found in scores.items()}
+    lost = {key: mean for key, mean in means.items() if mean < 1}
     if lost:
         counts = Counter(name for _, name in lost)
         said = ", ".join(f"{one_line(name)} {counts[name]:,}" for name in _order(folder, list(counts)))
         yield f"missed at {one_line(metric)}: {said}"
-    for (_, name), found in sorted(lost.items(), key=lambda item: item[0]):
-        yield f"{one_line(found.id)}  {one_line(name)}  {one_line(found.category)}  {shorten(found.prompt, 100)}"
+    every = list(tasks.values())
+    for (number, name), mean in sorted(lost.items()):
+        found = every[number]
+        # What was found is all there or not; an answer may be right in part.
+        part = f"  {share(mean)}" if mean > 0 else ""
+        about = f"{one_line(found.id)}  {one_line(name)}  {one_line(found.category)}{part}"
+        yield f"{about}  {shorten(found.prompt, 100)}"
+
+
+def _judge_of(folder: RunFolder, metric: str) -> str:
+    """Id of the judge that gives a metric: the first whose verdicts have it, a suite's own before others."""
+    own = list(mapping(mapping(folder.manifest["identity"]).get("judges")))
+    for judge in dict.fromkeys([*own, *folder.judgement_files()]):
+        if any(metric in mapping(record.get("scores")) for record in _records(folder, judge)):
+            return judge
+    return ""
 
 
 def _headline_budget(folder: RunFolder, budgets: list[int]) -> int | None:
@@ -118,6 +163,11 @@ def _order(folder: RunFolder, names: list[str]) -> list[str]:
 def _dossier(folder: RunFolder, answer: Answer) -> Dossier | None:
     digest = next((step.dossier for step in answer.steps if step.dossier), None)
     return None if digest is None else folder.dossier(digest)
+
+
+def _transcript(folder: RunFolder, answer: Answer) -> str:
+    digest = next((step.transcript for step in reversed(answer.steps) if step.transcript), None)
+    return "" if digest is None else folder.transcripts.get(digest)
 
 
 def _judgements(folder: RunFolder, task: str) -> dict[str, dict[str, Judgement]]:

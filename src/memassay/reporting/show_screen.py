@@ -10,11 +10,15 @@ from rich.table import Table
 from rich.text import Text
 
 from memassay.reporting import figures
-from memassay.reporting.show import ArmView, Explanation, GoldTurn, Sighting, excerpt
+from memassay.reporting.explanation import ArmView, Explanation, GoldTurn, Sighting
+from memassay.reporting.given import Given, Verdict
+from memassay.reporting.show import excerpt
 from memassay.reporting.terminal import render, wrapped
 from memassay.reporting.text import middle, one_line, shorten
 
 GOLD = "bold yellow"
+MOST_USES = 12
+"""Calls of tools that are shown of one answer."""
 
 
 def explanation_text(explanation: Explanation, width: int = 80, *, color: bool = False) -> str:
@@ -32,7 +36,7 @@ def _question(e: Explanation) -> list[RenderableType]:
     head.append("  " + ", ".join(one_line(a) for a in about if a), "dim")
     blocks: list[RenderableType] = [head, Text(one_line(e.question))]
     if e.answer is not None:
-        blocks.append(Text("answer: ", "dim") + Text(one_line(e.answer), "default"))
+        blocks.append(Text("gold answer: ", "dim") + Text(one_line(e.answer), "default"))
     return blocks
 
 
@@ -66,9 +70,13 @@ def _shared(turn: GoldTurn) -> Text:
 
 def _arm(e: Explanation, arm: ArmView, width: int) -> list[RenderableType]:
     head = Text(middle(arm.arm, width - 4), "bold cyan")
-    about = f"  {arm.passages:,} passages, {arm.tokens:,} tokens, {arm.status}"
-    head.append(about, "dim")
+    found = f"{arm.passages:,} passages, {arm.tokens:,} tokens, "
+    if arm.given is not None and "dossier" not in arm.given.access:
+        found = f"{' + '.join(map(one_line, arm.given.access))}, "
+    head.append(f"  {found}{arm.status}", "dim")
     blocks: list[RenderableType] = [Text(""), head]
+    if arm.given is not None:
+        blocks += _given(arm.given, width)
     if arm.sightings and arm.kind == "answered" and arm.passages:
         blocks.append(_table(e, arm, width))
     for sentence in arm.why:
@@ -90,6 +98,58 @@ def _arm(e: Explanation, arm: ArmView, width: int) -> list[RenderableType]:
     if left > 0:
         blocks.append(Text(f"{left:,} more passages", "dim"))
     return blocks
+
+
+def _given(given: Given, width: int) -> list[RenderableType]:
+    """The answer, what each judge said, what it took, and the tools that were used."""
+    said = Text("answered: ", "dim")
+    said.append("nothing" if given.text is None else shorten(given.text, 4 * width), "bold" if given.text else "dim")
+    if given.repetitions > 1:
+        said.append(f"  ({given.repetition} of {given.repetitions})", "dim")
+    if given.model == "scripted":
+        said.append("  a script's words, not a model's", "bold magenta")
+    blocks: list[RenderableType] = [said]
+    blocks += [Padding(_verdict(verdict, given, width), (0, 0, 0, 2)) for verdict in given.verdicts]
+    blocks.append(Padding(Text(_spent(given), "dim"), (0, 0, 0, 2)))
+    for use in given.uses[:MOST_USES]:
+        blocks.append(Padding(Text(f"{use.tool}({use.arguments})", "dim"), (0, 0, 0, 2)))
+    left = len(given.uses) - MOST_USES
+    if left > 0:
+        blocks.append(Padding(Text(f"{left:,} more calls", "dim"), (0, 0, 0, 2)))
+    return blocks
+
+
+def _verdict(verdict: Verdict, given: Given, width: int) -> Text:
+    line = Text(one_line(verdict.judge), "cyan")
+    if verdict.model == "scripted" and given.model != "scripted":
+        line.append(" (a script)", "magenta")
+    if verdict.status != "ok":
+        line.append(f" {verdict.status}", "yellow")
+    if verdict.label:
+        line.append(f" {one_line(verdict.label)}", "bold")
+    scores = ", ".join(f"{one_line(name)} {_score(value)}" for name, value in verdict.scores.items())
+    line.append(f"  {scores}", "dim")
+    if verdict.explanation:
+        line.append(f"  {shorten(verdict.explanation, 3 * width)}")
+    return line
+
+
+def _score(value: float | None) -> str:
+    return figures.DASH if value is None else f"{value:g}" if value in (0, 1) else figures.share(value)
+
+
+def _spent(given: Given) -> str:
+    spent = given.spent
+    kinds = [("input", spent.input), ("output", spent.output)]
+    kinds += [("cache read", spent.cache_read), ("cache write", spent.cache_write)]
+    said = [f"{figures.integer(count)} {name}" for name, count in kinds]
+    parts = [f"tokens: {', '.join(said)}"] if any(count for _, count in kinds) else ["no tokens"]
+    if spent.cost_usd is not None or spent.reported_usd is not None:
+        ours, theirs = (figures.money(paid, digits=4) for paid in (spent.cost_usd, spent.reported_usd))
+        parts.append(f"{ours} by our table, {theirs} as reported")
+    if spent.turns:
+        parts.append(f"turns: {spent.turns}, tool calls: {spent.tool_calls}")
+    return "; ".join([*parts, figures.seconds(spent.seconds)])
 
 
 def _table(e: Explanation, arm: ArmView, width: int) -> Table:

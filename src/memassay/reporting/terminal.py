@@ -15,7 +15,7 @@ from rich.text import Text
 
 from memassay.core.types import Estimate
 from memassay.reporting import figures
-from memassay.reporting.finding import finding, how_wrong
+from memassay.reporting.finding import Finding, finding, how_wrong
 from memassay.reporting.metric import Metric
 from memassay.reporting.reading import ArmReading, Reading, listed
 from memassay.reporting.text import middle, one_line
@@ -91,6 +91,7 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
         head.append("  sample", "bold magenta")
     about = ", ".join(filter(None, [*counted, f"tokens {reading.text('tokens')}" if reading.text("tokens") else ""]))
     blocks: list[RenderableType] = [head, Text(about, "dim"), Text("")]
+    found = finding(reading)
     if reading.arms:
         layout, name = choose(reading, width)
         blocks.append(_table(reading, layout, name))
@@ -98,11 +99,10 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
         if left_out:
             what = "metrics" if reading.headline in reading.of_answers else "budgets"
             blocks.append(Text(f"{left_out} more {what} do not fit; they are in report.html.", "dim"))
-        blocks += _about_answers(reading, layout)
+        blocks += _about_answers(reading, layout, found)
     for arm in reading.arms:
         if arm.reason:
             blocks.append(Text(f"{figures.DASH} {one_line(arm.name)}: {arm.reason}", "dim"))
-    found = finding(reading)
     blocks += [Text(""), Text(found.sentence, "bold")]
     if found.tone == "verdict" and found.more:
         blocks.append(Text(found.more))
@@ -112,9 +112,11 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     return blocks
 
 
-def _about_answers(reading: Reading, layout: Layout) -> list[RenderableType]:
+def _about_answers(reading: Reading, layout: Layout, found: Finding) -> list[RenderableType]:
     """What a judge is worth, under its scores, and what stands in no table with these."""
-    said = [f"{how_wrong(reading, m)}" for m in layout.metrics if reading.judge(m)]
+    said = [sentence for m in layout.metrics if (sentence := how_wrong(reading, m))]
+    # Below a verdict the judge of the primary has its sentence already.
+    said = [sentence for sentence in said if found.tone != "verdict" or sentence not in found.more]
     elsewhere = [m.name for m in reading.of_answers if m not in reading.main]
     if elsewhere and reading.headline in reading.of_answers:
         said.append(f"{listed(elsewhere)}: in report.html; scripts and models share no table.")

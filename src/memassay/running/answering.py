@@ -22,6 +22,7 @@ from memassay.core.types import Arm, CellKey, Check, Dossier, Request, Server, S
 from memassay.running import serving
 from memassay.running.build import Stores
 from memassay.running.calls import LimitReached, call, describe, is_network, redact
+from memassay.running.experiment import NO_AGENT
 from memassay.running.plan import Plan
 
 # The agent keeps the limit itself and is given this much longer to come to an end before the harness gives it up.
@@ -53,6 +54,17 @@ class Answering:
         if arm.agent not in self._agents:
             self._agents[arm.agent] = registry.agents.get(arm.agent)(**arm.agent_options)
         return self._agents[arm.agent]
+
+    async def prepare(self) -> None:
+        """Let every agent of the plan see that it has what it needs.
+
+        Raises:
+            EnvironmentProblem: one lacks something, in one sentence.
+        """
+        for arm in self._plan.contenders:
+            prepare = getattr(self.agent(arm), "prepare", None) if arm.agent != NO_AGENT else None
+            if prepare is not None:
+                await prepare()
 
     async def ask(self, cell: CellKey, attempt: int, task: Task, arm: Arm, dossier: Dossier | None) -> Said:
         """The agent's answer.
@@ -129,7 +141,7 @@ class Answering:
         if "tools" in arm.access:
             if not isinstance(store, (Serves, Retrieves)):
                 raise CannotMeasure(f"its store has neither toolset() nor retrieve(query); {arm.memory!r} has no tools")
-            servers = serving.servers(store, ref)
+            servers = serving.servers(store, ref, arm.memory)
         folder = None
         if "folder" in arm.access:
             if not isinstance(store, Folder):

@@ -216,8 +216,6 @@ def check_controls(
                 "detail": detail,
             }
         )
-    if not marker_scores:
-        del found["marker"]  # no arm is asked for planted documents: all give their agents tools or files
     return {name: {"passed": _outcome(checks), "checks": checks} for name, checks in found.items()}
 
 

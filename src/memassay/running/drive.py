@@ -104,6 +104,7 @@ class Driver:
         self.on_cell(self.tally)
         queue = self._queue(shard, done, attempts)
         try:
+            await self._answering.prepare()
             async with asyncio.TaskGroup() as group:
                 for _ in range(max(1, workers)):
                     group.create_task(self._work(queue, lines))

@@ -25,7 +25,7 @@ from memassay.running.experiment import Experiment, JudgeEntry, experiment_of
 from memassay.running.judge import judge_run
 from memassay.running.judges import live, model_judges, with_kept
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, grading_of, load_suite, make_plan, tasks_digest
+from memassay.running.plan import Plan, grading_of, load_suite, make_plan, tasks_digest, without_places
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
@@ -136,6 +136,9 @@ def enter(plan: Plan, place: Place) -> RunFolder:
         k: Path(v).name if isinstance(v, str) and ("/" in v or os.sep in v) else v
         for k, v in experiment["options"].items()
     }
+    for entry in experiment["memories"].values():
+        entry |= without_places({k: v for k, v in entry.items() if k not in ("use", "role")})
+    experiment["agent_options"] = without_places(experiment["agent_options"])
     if run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks):
         checked_tasks(run)
     accepted = getattr(plan.suite, "accepted", None)
@@ -230,6 +233,7 @@ def plan_of(run: RunFolder) -> Plan:
         fields = dict(entry)
         source = fields.pop("source", None)
         fields.pop("agent_source", None)
+        fields.pop("says", None)
         arms.append(Arm(name=name, **fields))
         if source:
             sources[fields["memory"]] = Source.parse(fields["memory"], source)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
 from memassay.core.contracts import Grading, Judge, MetricSpec, Suite
-from memassay.core.digest import digest_of
-from memassay.core.errors import UsageError, suggestion
+from memassay.core.digest import canonical_json, digest_of
+from memassay.core.errors import CannotMeasure, UsageError, suggestion
 from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
@@ -24,6 +26,7 @@ from memassay.stats import DEFAULT_DESIGN, DESIGNS, Design
 CONTROL_MEMORY = "none"
 ACCESSES = ("dossier", "tools", "folder")
 _SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
+_PLACES = frozenset({"binary", "file", "path", "store"})
 _ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
 
 
@@ -36,6 +39,7 @@ class Plan:
         tasks: in frozen order, the marker tasks last.
         corpora: by id, the marker corpora among them.
         sources: where each memory in use comes from.
+        memories: by arm, what a memory says of itself that can change a number (a program's version, a store's digest).
         judges: the suite's own graders, the first of them the primary.
         model_judges: those with a model. They are no part of the identity: one can be added to a finished run.
     """
@@ -51,6 +55,7 @@ class Plan:
     sources: Mapping[str, Source]
     all_tasks: int
     identity: Mapping[str, Any] = field(default_factory=dict)
+    memories: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model_judges: tuple[ModelJudge, ...] = ()
 
     @property
@@ -104,15 +109,26 @@ class Plan:
 
     def store_spec(self, arm: Arm, scope: str, build: int) -> StoreSpec:
         """What the store of an arm over one corpus is."""
-        source = self.sources[arm.memory]
+        source = str(self.sources[arm.memory])
+        said = self.memories.get(arm.name)
         return StoreSpec(
             memory=arm.memory.rpartition("/")[2],
-            options=arm.options,
+            options=without_places(arm.options),
             corpus_digest=self.corpora[scope].digest,
-            source=str(source),
+            source=f"{source} {digest_of(said)[:12]}" if said else source,
             build=build,
             seed=self.experiment.seed,
         )
+
+
+def without_places(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are written down: of what names a place on this machine only its last part.
+
+    What is in it is in what the memory or the agent says of itself.
+    """
+    return {
+        key: Path(value).name if key in _PLACES and isinstance(value, str) else value for key, value in options.items()
+    }
 
 
 def marked(arm: Arm) -> bool:
@@ -180,6 +196,7 @@ def make_plan(experiment: Experiment) -> Plan:
         sources=sources,
         all_tasks=len(everything),
         model_judges=model_judges(experiment, suite),
+        memories={arm.name: said for arm in arms if arm.role != "control" and (said := _said_of_itself(arm))},
     )
     _check_primary(plan)
     return Plan(**{**plan.__dict__, "identity": _identity(plan)})
@@ -211,8 +228,14 @@ def _agent(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
     """The experiment's agent, made once to see that it can be, and its settings."""
     factory = registry.agents.get(experiment.agent)
     _refuse_secrets(experiment.agent_options, f"agent {experiment.agent!r}")
-    options = bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}")
+    options = _plain(bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}"))
     return factory(**options), options
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are written into the run: a default that is a tuple becomes a list."""
+    plain: dict[str, Any] = json.loads(canonical_json(options))
+    return plain
 
 
 def _refuse_secrets(options: Mapping[str, Any], whose: str) -> None:
@@ -242,7 +265,7 @@ def _contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
             check_access(agent, experiment.agent, name, access)
         factory = registry.memories.get(base)
         _refuse_secrets(entry.options, f"memory {name!r}")
-        options = bind_options(factory, entry.options, f"memory {name!r}")
+        options = _plain(bind_options(factory, entry.options, f"memory {name!r}"))
         arms.append(
             Arm(
                 name=name,
@@ -273,7 +296,18 @@ def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -
             )
     check = getattr(agent, "check", None)
     if check is not None:
-        check(tuple(access))
+        check(frozenset(access))
+
+
+def _said_of_itself(arm: Arm) -> dict[str, Any]:
+    """What an arm's memory says of itself; nothing where it says nothing or is not installed here."""
+    factory = registry.memories.get(arm.memory)
+    if not hasattr(factory, "identity"):
+        return {}
+    try:
+        return dict(factory(**arm.options).identity())
+    except CannotMeasure:
+        return {}
 
 
 def _select(suite: Suite, tasks: Sequence[Task], experiment: Experiment) -> list[Task]:
@@ -355,6 +389,8 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "arms": {
             arm.name: {
                 **arm.model_dump(mode="json", exclude={"name"}),
+                "options": without_places(arm.options),
+                "says": dict(plan.memories.get(arm.name, {})),
                 "memory": arm.memory.rpartition("/")[2],
                 "source": _source(plan.sources.get(arm.memory)),
                 "agent_source": None if arm.agent == NO_AGENT else _source(registry.agents.source(arm.agent)),

@@ -24,11 +24,19 @@ _TALK: Mapping[str, Mapping[str, Any]] = {
 _PAGES: Mapping[str, Mapping[str, Any]] = {
     "ctx": {"use": "iwe/dossier", "seeds": 10, "inbound": True},
     "ctx-anchors": {"use": "iwe/dossier", "seeds": 10, "inbound": True, "anchors": True},
-    "fs": {"use": "iwe/folder", "role": "baseline"},
+    "fs": {"use": "files/folder", "layout": "pages", "role": "baseline"},
 }
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
     "iwe-2026": {"locomo": _TALK, "hotpotqa": _PAGES},
 }
+
+# A whole conversation of LOCOMO has up to some 26,000 tokens: with less, full-context would not be that.
+_BUDGETS: Mapping[tuple[str, str], tuple[int, ...]] = {("iwe-2026", "locomo"): (1000, 2000, 4000, 8000, 12000, 32000)}
+
+
+def preset_budgets(name: str, suite: str) -> tuple[int, ...] | None:
+    """The context budgets that a line-up needs, or None where the usual ones do."""
+    return _BUDGETS.get((name, suite))
 
 
 def preset_entries(name: str, suite: str, chosen: Sequence[str] = ()) -> dict[str, dict[str, Any]]:

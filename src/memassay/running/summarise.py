@@ -16,7 +16,7 @@ from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_po
 from memassay.running.gathering import Gathered, gather
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, marked
+from memassay.running.plan import Plan, marked, without_places
 from memassay.running.publishable import publishable
 from memassay.running.scores import Mask, Scores, merged
 from memassay.running.usage import Used, attempts_cost, judging_usage, used
@@ -67,6 +67,8 @@ def summarise(
             if name not in unavailable
         }
         controls = check_controls(gathered.scores, marker_scores, estimates, bands, next(iter(ceiling.values())))
+        if not any(marked(arm) for arm in plan.contenders):
+            del controls["marker"]  # nobody is asked for planted documents: all arms give their agents tools or files
     planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
     reads = 0
     if any(t.split == "test" for t in tasks) and plan.suite.data == "real" and log_reads:
@@ -173,7 +175,7 @@ def _arm(
         "role": arm.role,
         "access": list(arm.access),
         "memory": arm.memory.rpartition("/")[2],
-        "options": dict(arm.options),
+        "options": without_places(arm.options),
         "source": {"origin": source.origin, "version": source.version, "code": source.code},
         "reason": reason,
         "data": plan.suite.data,
@@ -265,7 +267,7 @@ def _agent(plan: Plan) -> dict[str, Any] | None:
     """Who answered, for a reader: name, settings, and what it says of itself."""
     if not plan.answers:
         return None
-    options = next((dict(arm.agent_options) for arm in plan.contenders), {})
+    options = next((without_places(arm.agent_options) for arm in plan.contenders), {})
     return {"name": plan.experiment.agent, "options": options, **dict(plan.identity.get("agent") or {})}
 
 

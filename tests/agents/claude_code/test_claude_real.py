@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Path:
     (folder / "sub" / "note.md").write_text(f"{INSIDE} again\n")
     (tmp_path / "gold.md").write_text(f"{OUTSIDE}\n")
     (folder / "way-out.md").symlink_to(tmp_path / "gold.md")
-    for place in (tmp_path, tmp_path / "cell", folder):
+    for place in (tmp_path, tmp_path / "cell", folder, folder / "sub"):
         (place / "CLAUDE.md").write_text(INSTRUCTED)
         (place / "AGENTS.md").write_text(INSTRUCTED)
     (folder / ".mcp.json").write_text('{"mcpServers": {"planted-server": {"command": "/bin/false"}}}')
@@ -182,6 +182,25 @@ def test_claude_thinking_and_length_are_as_set(asked: Asked) -> None:
     assert body["max_tokens"] == 2000
 
 
+@pytest.mark.parametrize(
+    ("named", "profile", "header", "sent"),
+    [("ANTHROPIC_API_KEY", "bare", "x-api-key", KEY),
+     ("CLAUDE_CODE_OAUTH_TOKEN", "scoped", "authorization", f"Bearer {KEY}")],
+)  # fmt: skip
+def test_claude_sends_one_credential_and_keeps_none(
+    named: str, profile: str, header: str, sent: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv(named, KEY)
+    with MessagesServer([Turn("Oslo.")]) as server:
+        step = play(server, asked(), key_env=named, profile=profile)
+        headers = server.requests[-1].headers
+    assert step.status is Status.OK
+    assert {name: value for name, value in headers.items() if KEY in value} == {header: sent}
+    assert step.evidence is not None
+    assert KEY.encode() not in step.evidence
+
+
 # -- tools -----------------------------------------------------------------------------------------------------------
 
 
@@ -220,7 +239,7 @@ def test_claude_calls_a_memory_that_sees_nothing_of_ours(profile: str, asked: As
 def test_claude_reads_its_folder_and_nothing_else(asked: Asked, store: Path) -> None:
     gold = str(store.parents[1] / "gold.md")
     inside = [
-        ("Read", {"file_path": str(store / "README.md")}),
+        ("Read", {"file_path": str(store / "sub" / "note.md")}),
         ("Grep", {"pattern": "WORDS", "output_mode": "content"}),
         ("Glob", {"pattern": "**/*.md"}),
     ]
@@ -236,6 +255,7 @@ def test_claude_reads_its_folder_and_nothing_else(asked: Asked, store: Path) -> 
     with MessagesServer([*(Turn(calls=(call,)) for call in [*inside, *outside]), Turn("Done.")]) as server:
         step = play(server, asked(toolset=Toolset(folder=str(store))), profile="scoped")
         found = results(server.bodies[-1])
+        assert INSTRUCTED not in json.dumps(server.bodies), "a folder brings no instructions along"
     assert step.status is Status.OK
     assert len(found) == len(inside) + len(outside)
     assert all(INSIDE in told(block) for block in found[:2])

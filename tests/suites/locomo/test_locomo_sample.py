@@ -3,10 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from typing import Any
 
@@ -14,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit import printed_elsewhere, shared_words
 from memassay.core.dossier import dossier_of, rendering
 from memassay.core.tokens import count
 from memassay.core.types import Passage
@@ -37,18 +35,7 @@ def test_a_seed_gives_the_same_conversations_in_every_process(tmp_path: Any) -> 
         f"print(hashlib.sha256(json.dumps(generate({SEED})).encode()).hexdigest())"
     )
     here = hashlib.sha256(json.dumps(generate(SEED)).encode()).hexdigest()
-    for seed in ("0", "1"):
-        env = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C"}
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=env,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=60,
-        )
-        assert done.stdout.strip() == here
+    assert printed_elsewhere(program, tmp_path) == {here}
 
 
 def test_another_seed_gives_other_conversations() -> None:
@@ -141,10 +128,6 @@ def test_the_gold_of_every_question_fits_the_smallest_budget(suite: Locomo) -> N
         assert all(normalise(e.text) in shown for e in gold)
 
 
-def shared_words(task: Any, text: str) -> int:
-    return len(set(re.findall(r"\w{4,}", task.prompt.lower())) & set(re.findall(r"\w{4,}", text.lower())))
-
-
 def test_questions_are_not_worded_like_their_evidence(suite: Locomo) -> None:
     """Else the sample could not tell one retriever from another."""
     corpora = {corpus.id: corpus for corpus in suite.corpora()}
@@ -154,7 +137,7 @@ def test_questions_are_not_worded_like_their_evidence(suite: Locomo) -> None:
         if not gold or task.category == "adversarial":
             continue
         units = [unit for d in corpora[task.scope].documents for unit in d.units]
-        order = sorted(units, key=lambda unit: -shared_words(task, unit.text))
+        order = sorted(units, key=lambda unit: -shared_words(task.prompt, unit.text))
         ranks.append(max(i for i, unit in enumerate(order) if unit.id in gold))
     first_ten = sum(rank < 10 for rank in ranks) / len(ranks)
     assert 0.1 < first_ten < 0.6

@@ -129,8 +129,8 @@ class ClaudeCode:
         with tempfile.TemporaryDirectory(prefix="memassay-claude-", ignore_cleanup_errors=True) as name:
             place = Path(name).resolve()
             budget = request.limit_usd if self._tell_budget else None
-            start = launch(request, model=self._asked, profile=self._profile, place=place, budget=budget)
             try:
+                start = launch(request, model=self._asked, profile=self._profile, place=place, budget=budget)
                 ended = await run(
                     [str(self._binary().path), *start.arguments],
                     environment=self._environment(place / "home"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from typing import Any
 from memassay.agents.claude_code.agent import ClaudeCode
 from memassay.agents.claude_code.loopback import MessagesServer, Turn
 from memassay.core.types import Request, Step
+
+_AT_ONCE = 2  # a Claude Code takes 200 to 300 MB
 
 # What two requests of one arm differ in: the machine, the moment, and the version of the program.
 _VOLATILE = (
@@ -44,13 +47,17 @@ async def request_bodies(requests: Mapping[str, Request], **settings: Any) -> di
         requests: per arm a request as a run would make it.
         settings: of :class:`ClaudeCode`, as the run has them; address and key are replaced.
     """
-    found: dict[str, Probe] = {}
-    for name, request in requests.items():
-        with MessagesServer([Turn("Yes.")]) as server:
-            own = {**settings, "base_url": server.url, "key_env": "MEMASSAY_NO_KEY", "scripted": True}
-            step = await ClaudeCode(**own).answer(request)
-            found[name] = Probe(step, next(iter(server.bodies), None))
-    return found
+    turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def probe(request: Request) -> Probe:
+        async with turn:
+            with MessagesServer([Turn("Yes.")]) as server:
+                own = {**settings, "base_url": server.url, "key_env": "MEMASSAY_NO_KEY", "scripted": True}
+                step = await ClaudeCode(**own).answer(request)
+                return Probe(step, next(iter(server.bodies), None))
+
+    found = await asyncio.gather(*map(probe, requests.values()))
+    return dict(zip(requests, found, strict=True))
 
 
 def settled(body: Any, *folders: str | Path) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 _TASK = (
     "You answer questions from articles of an encyclopedia. {reach} Use only what the articles say. A question may "
     "need two of them: find the one that the question points at, and follow it to the one that holds the answer. "
-    "Answer with the exact words of the article that answer the question: a name, a date, a number, or a short phrase; with "
-    "yes or no where the question asks for that; with the name where it asks which of two. Write nothing else."
+    "Answer with the exact words of the article that answer the question: a name, a date, a number, or a short phrase; "
+    "with yes or no where the question asks for that; with the name where it asks which of two. Write nothing else."
 )
 _REACH = {
     "dossier": "The message gives you the articles that the memory found for this question.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec, answer_metrics
+from memassay.core.contracts import Grading, Judge, MetricSpec, answer_metrics, metrics_at
 from memassay.core.digest import digest_of
 from memassay.core.errors import DataError, UnknownName, UsageError
 from memassay.core.registry import judges as judge_registry
@@ -211,18 +211,9 @@ class HotpotQA:
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """``both``, ``any`` and ``rec`` at each budget, then at each k; ``both`` at a budget is the primary family."""
-        at_budgets = [
-            MetricSpec(f"{kind}@{budget}", title=f"{title} within {budget:,} tokens", budget=budget)
-            for kind, title in _PAIRS.items()
-            for budget in grading.budgets
-        ]
-        at_ks = [
-            MetricSpec(f"{kind}@k{k}", title=f"{title} among the first {k} distinct pages")
-            for kind, title in _PAIRS.items()
-            for k in grading.ks
-        ]
         official = {"hotpot_em": "the data set's own exact match", "hotpot_f1": "the data set's own F1"}
-        return [*at_budgets, *at_ks, *(answer_metrics(official) if grading.answers else ())]
+        found = metrics_at(grading, _PAIRS, "among the first {k} distinct pages")
+        return [*found, *(answer_metrics(official) if grading.answers else ())]
 
     def instructions(self, access: Sequence[str]) -> str:
         """What an agent is told, by how it reaches the pages."""

@@ -9,7 +9,8 @@ _TASK = (
     "Rely on what was said and not on what is likely. A time that was told relative to a conversation (yesterday, last "
     "week, two years ago) counts from the date of that conversation: work it out and answer with the date itself. "
     "Where two conversations disagree, the later one holds. Mind who said what: a name that is mentioned need not "
-    "be one of the two. Answer with the shortest phrase that answers the question, in at most six words, and write nothing else."
+    "be one of the two. Answer with the shortest phrase that answers the question, in at most six words, and write "
+    "nothing else."
 )
 _REACH = {
     "dossier": "The message gives you what the memory found for this question, with the dates of the conversations.",
