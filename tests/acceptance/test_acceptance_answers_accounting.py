@@ -94,13 +94,13 @@ def compare(summary: Mapping[str, Any], expected: Expected) -> None:
                 second = found["secondary"]["answered_only"]["metrics"][metric]
                 assert (second["value"], second["n"]) == expected.answered(arm, metric)
     for comparison in summary["comparisons"]:
-        if comparison["metric"] in ("f1", "exact_match", "bleu1"):
+        if comparison["split"] == "all" and comparison["metric"] in ("f1", "exact_match", "bleu1"):
             a, b = (expected.primary(comparison[side], comparison["metric"]) for side in ("a", "b"))
             assert comparison["diff"]["value"] == pytest.approx(a - b)
             assert comparison["diff"]["n"] == len(expected.kept), "a repetition is no further observation"
 
 
-@pytest.mark.parametrize("repetitions", [1, 2])
+@pytest.mark.parametrize("repetitions", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_kind_in_both_columns(
     repetitions: int, cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
 ) -> None:
@@ -166,7 +166,7 @@ def test_a_cost_that_was_paid_is_shown_although_a_call_failed(
 # -- abort and resume ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["network", "rate-limit", "api-error", "harness"])
+@pytest.mark.parametrize("name", ["network", "harness"])
 def test_five_failures_in_a_row_end_the_command(
     name: str, cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
 ) -> None:
@@ -179,7 +179,7 @@ def test_five_failures_in_a_row_end_the_command(
     assert not ran.json["publishable"]["value"]
 
 
-@pytest.mark.parametrize("name", ["limit-turns", "limit-money", "limit-time", "refused"])
+@pytest.mark.parametrize("name", ["limit-turns", "limit-money", "refused"])
 def test_failures_of_the_memory_do_not_end_the_command(
     name: str, cli: Cli, small_file: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -195,7 +195,7 @@ def test_a_resume_goes_on_where_it_stopped(
     cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
 ) -> None:
     # Each command gives up after five cells; the harness fails every cell once, the network three times.
-    args = run(small_file(2, 8), tmp_path / "r", *TWO, "--workers", "1")
+    args = run(small_file(1, 6), tmp_path / "r", *TWO, "--workers", "1")
     out, whole = tmp_path / "r", tmp_path / "whole"
     codes = []
     while len(codes) < 20 and not (
@@ -205,12 +205,12 @@ def test_a_resume_goes_on_where_it_stopped(
         assert codes[-1] in (0, 3)
     assert codes[-1] == 0, codes
     assert codes[0] == 3
-    assert len(counted(out)) == 32, "the totals equal the plan"
-    assert cli(*run(small_file(2, 8), whole, *TWO, *scripted())).code == 0
+    assert len(counted(out)) == 12, "the totals equal the plan"
+    assert cli(*run(small_file(1, 6), whole, *TWO, *scripted())).code == 0
     finished = json.loads((out / "summary.json").read_text())
     clean = json.loads((whole / "summary.json").read_text())
     for arm in ARMS:
-        assert finished["arms"][arm]["n"] == clean["arms"][arm]["n"] == 16
+        assert finished["arms"][arm]["n"] == clean["arms"][arm]["n"] == 6
         assert finished["arms"][arm]["metrics"] == clean["arms"][arm]["metrics"]
         assert finished["arms"][arm]["failures"] == {"memory": 0, "provider": 0, "harness": 0}
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from acceptance_tools import answers, tree
 from test_acceptance_answers import SMALL, jsonl, refusal
-from test_acceptance_answers_judges import script, verdict, verdicts
+from test_acceptance_answers_judges import no_waits, script, verdict, verdicts
 
 from kit import Cli
+
+__all__ = ["no_waits"]  # a fixture
 
 RIGHT, WRONG = {"right", "paraphrased"}, {"vague", "specific", "too-long", "abstaining"}
 YES, NO = {"text": verdict("CORRECT")}, {"text": verdict("WRONG")}
@@ -30,7 +32,7 @@ def sample(cli: Cli, out: Path, *more: str) -> Path:
 @pytest.fixture
 def done(cli: Cli, tmp_path: Path) -> Path:
     """A run over some questions of the sample."""
-    return sample(cli, tmp_path / "runs" / "r", "--limit", "32")
+    return sample(cli, tmp_path / "runs" / "r", "--limit", "20")
 
 
 def audit(cli: Cli, out: Path, *flags: str) -> dict[str, Any]:
@@ -156,7 +158,7 @@ def test_without_a_judge_it_is_one_sentence(cli: Cli, done: Path, tmp_path: Path
     assert cli("audit", "judge", tmp_path / "none").code in (2, 3)
 
 
-def test_a_judge_that_fails_on_and_on_ends_it(cli: Cli, done: Path, tmp_path: Path) -> None:
+def test_a_judge_that_fails_on_and_on_ends_it(cli: Cli, done: Path, tmp_path: Path, no_waits: None) -> None:
     judge = script(tmp_path, "j.json", {"fault": "api-error", "code": 401, "text": "no"})
     ran = cli("audit", "judge", done, "--judge", judge, "--json")
     assert ran.code == 3

@@ -103,17 +103,26 @@ def test_what_was_said_before_a_limit_is_no_answer(
         assert arm["secondary"]["answered_only"]["metrics"][name]["value"] is None
 
 
-@pytest.mark.parametrize("wrong", ["type", "exit"])
 def test_an_agent_with_a_bug_is_the_harness_and_no_zero(
-    wrong: str, cli: Cli, tmp_path: Path, oddity: Callable[..., list[str]]
+    cli: Cli, tmp_path: Path, oddity: Callable[..., list[str]]
 ) -> None:
-    agent = oddity(wrong=wrong, text="Oslo")
+    agent = oddity(wrong="type", text="Oslo")
     ran = cli(*run(one_gold(tmp_path), tmp_path / "r", "--arm", "lexical/dossier", *agent))
     assert "Traceback" not in ran.err
     arm = ran.json["arms"]["lexical/dossier"]
     assert arm["failures"] == {"memory": 0, "provider": 0, "harness": 4}
     assert arm["metrics"]["f1"]["value"] is None
     assert not ran.json["publishable"]["value"]
+
+
+def test_an_agent_that_leaves_does_not_end_the_command_as_if_all_were_well(
+    cli_process: Cli, tmp_path: Path, oddity: Callable[..., list[str]]
+) -> None:
+    out = tmp_path / "r"
+    ran = cli_process(*run(one_gold(tmp_path), out, "--arm", "lexical/dossier", *oddity(wrong="exit")))
+    assert "Traceback" not in ran.err
+    assert (out / "summary.json").exists(), f"it ended with code {ran.code} and said {ran.out!r}"
+    assert ran.json["arms"]["lexical/dossier"]["failures"]["harness"] == 4
 
 
 def test_no_text_at_all_is_an_empty_answer(cli: Cli, tmp_path: Path, oddity: Callable[..., list[str]]) -> None:

@@ -30,7 +30,7 @@ def per_task(out: Path) -> dict[str, set[tuple[str, int]]]:
     return found
 
 
-@pytest.mark.parametrize("workers", ["1", "4"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.slow), "4"])
 def test_a_limit_stops_whole_tasks_and_more_money_goes_on(
     workers: str, cli: Cli, small_file: Callable[..., Path], tmp_path: Path
 ) -> None:

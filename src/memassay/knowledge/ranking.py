@@ -164,7 +164,7 @@ def _together(by_term: Floats, own: Floats, left: Ids, right: Ids, factor: Float
     passage, partner = np.concatenate([right, left]), np.concatenate([left, right])
     order = np.lexsort((partner, -value, passage))
     passage, partner, value = passage[order], partner[order], value[order]
-    first = np.flatnonzero(np.diff(passage, prepend=-1))
+    first = np.flatnonzero(np.concatenate([passage[:1] >= 0, passage[1:] != passage[:-1]]))
     best, via = np.zeros(len(own)), np.full(len(own), -1, dtype=np.int64)
     best[passage[first]], via[passage[first]] = value[first], partner[first]
     return best, via

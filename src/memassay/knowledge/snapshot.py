@@ -83,6 +83,7 @@ class Snapshot:
         self._base, self._fresh, self._archive, self._gone_terms = base, fresh, archive, gone_terms
         # Mostly nothing has changed since the base: it would cost as much to ask an empty segment as a full one.
         self._segments = ((base, 0), (fresh, len(base.lengths)))[: 2 if len(fresh.ids) else 1]
+        self._known_idf: dict[int, float] = {}
         self._order_pages(gone)
         sizes = _both(np.diff(base.starts), np.diff(fresh.starts))
         first = _both(base.starts[:-1], fresh.starts[:-1] + len(base.lengths))
@@ -137,7 +138,9 @@ class Snapshot:
             weight = np.float32(idf * count)
             for segment, offset in self._segments:
                 here = _range(segment, term)
-                docs = segment.docs[here].astype(np.int64) + offset
+                docs = segment.docs[here].astype(np.int64)
+                if offset:
+                    docs += offset
                 counts = segment.counts[here].astype(np.float32)
                 found[docs] += weight * (counts / (counts + self._norms.take(docs)))
         return found.take(self._passages)
@@ -191,8 +194,12 @@ class Snapshot:
         return found
 
     def _idf(self, terms: Sequence[int]) -> list[float]:
-        held = [self._df(term) for term in terms]
-        return [math.log(1 + (self.passages - n + 0.5) / (n + 0.5)) if n else 0.0 for n in held]
+        known = self._known_idf
+        for term in terms:
+            if term not in known:
+                n = self._df(term)
+                known[term] = math.log(1 + (self.passages - n + 0.5) / (n + 0.5)) if n else 0.0
+        return [known[term] for term in terms]
 
     def _df(self, term: int) -> int:
         held = sum(len(_docs(segment, term)) for segment, _ in self._segments)

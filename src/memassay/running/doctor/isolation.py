@@ -19,12 +19,14 @@ from memassay.running.doctor.finding import Finding
 from memassay.running.doctor.looks import Look, look_at
 from memassay.running.doctor.places import shortened
 from memassay.running.doctor.senders import sender_of
-from memassay.running.experiment import Experiment, MemoryEntry
+from memassay.running.experiment import Experiment, Limits, MemoryEntry
 from memassay.running.plan import make_plan
 
 # One memory that can be reached in every way, and whose server is its own.
 _MEMORY = "markdown"
 _ACCESSES = ("dossier", "tools", "folder", "tools+folder")
+# A client that has not answered a script by now never will.
+_LIMITS = Limits(answer_seconds=120.0)
 _OUR_BUG = "report it, with the version of the agent's program: a run would measure more than its arms"
 _LEAKING = (
     "what it reads there is in every answer: take agent.profile=bare, or the Claude Code that make peers installs"
@@ -91,7 +93,7 @@ def isolation(experiment: Experiment) -> list[Finding]:
         except MemassayError as error:
             return [*found, Finding("isolation", name, "missing", f"not looked at: {error}")]
         try:
-            plan = make_plan(experiment)
+            plan = make_plan(experiment.model_copy(update={"limits": _LIMITS}))
         except EnvironmentProblem as error:
             return [*found, Finding("isolation", name, "missing", f"not looked at: {error}")]
         looks = asyncio.run(look_at(plan, sender, Path(place)))
