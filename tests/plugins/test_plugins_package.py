@@ -215,5 +215,6 @@ def test_a_package_may_bring_memory_agent_judge_and_suite(
     run = workplace / "runs" / "towns"
     assert (run / "judgements" / "first-passage.jsonl").stat().st_size > 0
     answers = [json.loads(line) for line in (run / "answers-1of1.jsonl").read_text("utf-8").splitlines()]
-    said = [a["steps"][-1]["text"] for a in answers if a["cell"]["arm"] == "mine"]
+    # A planted task asks the memory alone.
+    said = [a["steps"][-1]["text"] for a in answers if a["cell"]["arm"] == "mine" and len(a["steps"]) > 1]
     assert said and all(text for text in said)

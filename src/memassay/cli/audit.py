@@ -36,12 +36,17 @@ def judge(
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     from memassay.cli.output import print_json
+    from memassay.reporting import write_reports
     from memassay.running.auditing import audit_run
     from memassay.running.experiment import JudgeEntry, judge_entry
+    from memassay.running.pipeline import sections_of
     from memassay.runs.folder import RunFolder
 
     folder = RunFolder.existing(run)
     found = audit_run(folder, [JudgeEntry(**judge_entry(text)) for text in by or ()], per_kind=per_kind, seed=seed)
+    if (run / "summary.json").exists():
+        summary = folder.summary()
+        write_reports(run, summary, sections_of(summary))
     if json_:
         print_json(found)
         return

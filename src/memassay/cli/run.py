@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -283,6 +284,7 @@ def run(
         print_json(summary)
         refuse_unmeasured(reasons)
         refuse_stopped(summary)
+        refuse_unfinished(summary)
         return
     print_summary(summary)
     refuse_unmeasured(reasons)
@@ -291,6 +293,7 @@ def run(
         say(f"test read {summary['test_reads']} {times} beside this run")
     say(f"report: {folder / 'report.html'}")
     refuse_stopped(summary)
+    refuse_unfinished(summary)
 
 
 def _show_estimate(experiment: Experiment) -> None:
@@ -307,6 +310,28 @@ def _show_estimate(experiment: Experiment) -> None:
     for name in ("answers", "judgements") if free else (*shown, "stops before"):
         if found.get(name) is not None:
             say(f"{name}: {found[name]}")
+
+
+def refuse_unfinished(summary: Mapping[str, Any]) -> None:
+    """End the command where an agent was asked and no question could be finished: there is no number.
+
+    Raises:
+        EnvironmentProblem: so it is, with what went wrong most often.
+    """
+    from memassay.core.errors import EnvironmentProblem
+
+    arms = [arm for arm in summary["arms"].values() if not arm["reason"]]
+    if summary["stage"] != "answer" or any(arm["n"] for arm in arms):
+        return
+    failed: Counter[str] = Counter()
+    for arm in arms:
+        failed.update(arm["usage"]["answers"]["statuses"])
+    if failed and any(arm["failures"]["provider"] + arm["failures"]["harness"] for arm in arms):
+        status, times = failed.most_common(1)[0]
+        raise EnvironmentProblem(
+            f"No question could be finished: {times} answers ended with {status}. See `memassay show`, mend it and run "
+            "the same command again."
+        )
 
 
 def refuse_stopped(summary: Mapping[str, Any]) -> None:

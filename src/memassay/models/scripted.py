@@ -98,8 +98,9 @@ class ScriptedModel:
         )
 
     def price(self, usage: Usage) -> float | None:
-        """What the file says a reply cost is part of the reply; the stand-in itself has no price."""
-        return None
+        """The most that a reply of the file costs, or None where none says; what one did cost is in its usage."""
+        costs = [line.usage.cost_usd for line in self._script.replies if line.usage.cost_usd is not None]
+        return max(costs) if costs else None
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -114,7 +114,7 @@ class Answering:
     async def _said(self, arm: Arm, request: Request) -> Step:
         limit = request.limit_seconds
         try:
-            step: Step = await call(self.agent(arm).answer, request, seconds=limit + _GRACE_SECONDS)
+            step = await call(self.agent(arm).answer, request, seconds=limit + _GRACE_SECONDS)
         except LimitReached:
             return Step(status=Status.LIMIT_TIME, detail=f"no answer after {limit:g} s")
         except CannotMeasure:
@@ -122,6 +122,9 @@ class Answering:
         except Exception as error:
             status = Status.NETWORK if is_network(error) else Status.HARNESS
             return Step(status=status, detail=describe(error))
+        if not isinstance(step, Step):
+            returned = f"answer() returned {type(step).__name__}; it must return a Step"
+            return Step(status=Status.HARNESS, detail=returned)
         return step.model_copy(update={"detail": redact(step.detail)}) if step.detail else step
 
     async def _toolset(self, cell: CellKey, task: Task, arm: Arm, place: Path) -> tuple[Toolset, Path | None]:

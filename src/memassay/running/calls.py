@@ -44,7 +44,10 @@ async def call(function: Callable[..., Any], *args: Any, seconds: float | None) 
     try:
         async with asyncio.timeout(seconds) as limit:
             if inspect.iscoroutinefunction(function):
-                return await function(*args)
+                try:
+                    return await function(*args)
+                except SystemExit as error:  # what would end the process is the plug-in's failure, not ours
+                    raise RuntimeError(f"SystemExit: {error}") from error
             value = await _in_thread(function, *args)
             return await value if inspect.isawaitable(value) else value
     except TimeoutError as error:
@@ -87,9 +90,13 @@ def describe(error: BaseException) -> str:
 
 def redact(text: str) -> str:
     """A plug-in's message as one line for a record: no secret of the environment, bounded length."""
-    text = " ".join(text.split())
+    text = _LOGIN.sub("[login]", without_secrets(" ".join(text.split())))
+    return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"
+
+
+def without_secrets(text: str) -> str:
+    """A text of any length without the values of the environment's secrets: each is replaced by its variable's name."""
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET_NAME.search(name):
             text = text.replace(value, f"[{name}]")
-    text = _LOGIN.sub("[login]", text)
-    return text if len(text) <= _DETAIL else f"{text[:_DETAIL]}…"
+    return text

@@ -29,7 +29,7 @@ from memassay.core.types import (
 from memassay.core.views import Surroundings, view
 from memassay.running.answering import Answering, Said
 from memassay.running.build import NoStore, Stores, is_disk
-from memassay.running.calls import LimitReached, call, describe, is_network, redact
+from memassay.running.calls import LimitReached, call, describe, is_network, redact, without_secrets
 from memassay.running.experiment import NO_AGENT
 from memassay.running.judges import model_kind
 from memassay.running.markers import MARKER
@@ -87,6 +87,14 @@ class Driver:
         for task in plan.tasks:
             self._neighbours.setdefault(task.scope, []).append(task)
 
+    async def prepare(self) -> None:
+        """Let every agent see that it has what it needs, before anything is built.
+
+        Raises:
+            EnvironmentProblem: one lacks something, in one sentence.
+        """
+        await self._answering.prepare()
+
     async def drive(self, lines: LineWriter, shard: tuple[int, int], workers: int) -> Tally:
         """Record every open cell of the shard; what is finished is not touched.
 
@@ -104,7 +112,7 @@ class Driver:
         self.on_cell(self.tally)
         queue = self._queue(shard, done, attempts)
         try:
-            await self._answering.prepare()
+            await self._alone(queue, lines)
             async with asyncio.TaskGroup() as group:
                 for _ in range(max(1, workers)):
                     group.create_task(self._work(queue, lines))
@@ -129,7 +137,7 @@ class Driver:
                 self.tally.stopped = self._purse.reason
                 return
             for cell in cells:
-                if self.tally.stopped and self.tally.stopped != self._purse.reason:
+                if self.tally.stopped:
                     return
                 if cell.arm not in self.unavailable:
                     yield cell, attempts.get(key_of(cell), 0) + 1
@@ -142,15 +150,26 @@ class Driver:
     async def _work(self, queue: Iterator[tuple[CellKey, int]], lines: LineWriter) -> None:
         # One generator for all workers: each takes the next open cell; only the cells in flight are held in memory.
         for cell, first in queue:
-            try:
-                status = await self._attempts(cell, first, lines)
-            except CannotMeasure as error:
-                self._give_up(cell, redact(str(error)))
-                continue
-            self.tally.recorded += 1
-            self.tally.by_kind[status.kind] = self.tally.by_kind.get(status.kind, 0) + 1
-            self.on_cell(self.tally)
-            self._watch(cell, status)
+            await self._one(cell, first, lines)
+
+    async def _alone(self, queue: Iterator[tuple[CellKey, int]], lines: LineWriter) -> None:
+        """Under a limit, answer the first task cell by cell, until it is known of every arm what an answer costs."""
+        while not self._purse.knows([arm.name for arm in self.plan.contenders if arm.agent != NO_AGENT]):
+            following = next(queue, None)
+            if following is None:
+                return
+            await self._one(*following, lines)
+
+    async def _one(self, cell: CellKey, first: int, lines: LineWriter) -> None:
+        try:
+            status = await self._attempts(cell, first, lines)
+        except CannotMeasure as error:
+            self._give_up(cell, redact(str(error)))
+            return
+        self.tally.recorded += 1
+        self.tally.by_kind[status.kind] = self.tally.by_kind.get(status.kind, 0) + 1
+        self.on_cell(self.tally)
+        self._watch(cell, status)
 
     def _watch(self, cell: CellKey, status: Status) -> None:
         """Stop where agents fail again and again for reasons that are not the memory's: asking on only costs."""
@@ -232,10 +251,13 @@ class Driver:
         return Step(name="retrieve", status=status, detail=detail, dossier=digest, usage=usage)
 
     def _kept(self, step: Step) -> Step:
-        """The agent's step, with all that it saw as a file of the run."""
-        if step.evidence is None:
-            return step
-        return step.model_copy(update={"transcript": self.run.put_transcript(step.evidence), "evidence": None})
+        """The agent's step, with all that it saw as a file of the run; no secret of ours in either."""
+        kept: dict[str, object] = {"evidence": None}
+        if step.evidence is not None:
+            kept["transcript"] = self.run.put_transcript(without_secrets(step.evidence.decode("utf-8", "replace")))
+        if step.text is not None:
+            kept["text"] = without_secrets(step.text)
+        return step.model_copy(update=kept)
 
     async def _said(self, cell: CellKey, attempt: int, task: Task, arm: Arm, dossier: Dossier | None) -> Said:
         """What the agent answered; what the memory raises while its store is opened is its failure."""

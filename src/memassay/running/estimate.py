@@ -18,6 +18,7 @@ from memassay.running.experiment import NO_AGENT
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
 from memassay.running.plan import Plan
+from memassay.running.usage import dearest_answers, unjudged
 from memassay.runs.folder import RunFolder
 from memassay.stats import MATERIAL
 
@@ -169,4 +170,7 @@ def purse_of(plan: Plan, run: RunFolder) -> Purse:
             f"--max-usd {limit:g} cannot be kept: no price is known for {', '.join(unknown) or 'a judge'}; "
             "leave it out, or take a model of the price table (memassay doctor lists them)."
         )
-    return Purse(limit, run.spent(), {name: cost or 0.0 for name, cost in arms.items()}, judging)
+    purse = Purse(limit, run.spent(), {name: cost or 0.0 for name, cost in arms.items()}, judging)
+    purse.dearest.update(dearest_answers(run))
+    purse.owed = unjudged(run, len(plan.model_judges))
+    return purse

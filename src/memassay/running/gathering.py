@@ -20,11 +20,14 @@ class Gathered:
         ended: how the cells ended.
         by_judge: scores by judge id.
         scores: the primary judge's, with the metrics of the others beside them.
+        answered: the same without the cells that the memory failed, where a task has several cells of an arm; else
+            None, and what was answered is ``scores`` where nothing failed.
     """
 
     ended: Outcomes
     by_judge: dict[str, Scores]
     scores: Scores
+    answered: Scores | None = None
 
 
 def tasks_of(plan: Plan) -> list[Task]:
@@ -35,13 +38,24 @@ def tasks_of(plan: Plan) -> list[Task]:
 def gather(run: RunFolder, plan: Plan, unavailable: Collection[str]) -> Gathered:
     """Read all verdicts on the records that count; the primary judge's on controls too."""
     tasks = tasks_of(plan)
-    measured = [arm for arm in plan.arms if arm.name not in unavailable]
-    ended = outcomes(tasks, [arm.name for arm in measured], run.counted()[0])
+    ended = outcomes(tasks, [arm.name for arm in plan.arms if arm.name not in unavailable], run.counted()[0])
+    by_judge, scores = _read(run, plan, ended, unavailable)
+    answered = None
+    if ended.failures and any(builds * repetitions > 1 for builds, repetitions in map(plan.replicates, plan.arms)):
+        _, answered = _read(run, plan, ended.answered(tasks), unavailable)
+        answered.missing = scores.missing
+    return Gathered(ended, by_judge, scores, answered)
+
+
+def _read(
+    run: RunFolder, plan: Plan, ended: Outcomes, unavailable: Collection[str]
+) -> tuple[dict[str, Scores], Scores]:
+    tasks = tasks_of(plan)
     replicates = {arm.name: plan.replicates(arm) for arm in plan.arms}
     by_judge = {
         judge.id: collect(
             tasks,
-            [arm.name for arm in measured if not number or arm.role != "control"],
+            [arm.name for arm in plan.arms if arm.name not in unavailable and (not number or arm.role != "control")],
             ended,
             run.each_judgement(judge.id),
             replicates,
@@ -50,4 +64,4 @@ def gather(run: RunFolder, plan: Plan, unavailable: Collection[str]) -> Gathered
     }
     primary = by_judge[plan.judges[0].id]
     others = {spec.name: spec.judge for spec in plan.all_metrics if spec.judge and spec.judge != plan.judges[0].id}
-    return Gathered(ended, by_judge, merged(primary, by_judge, others, ended))
+    return by_judge, merged(primary, by_judge, others, ended)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from memassay.core.contracts import Cell, Judge
 from memassay.core.types import Answer, Dossier, Judgement, Task
+from memassay.running.calls import without_secrets
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
@@ -19,6 +20,7 @@ from memassay.runs.lines import LineWriter
 AT_ONCE = 4
 """Questions that wait for a judge's model at a time."""
 FAILURES_IN_A_ROW = 5
+_NO_MONEY = "judging stopped at --max-usd; run `memassay judge` with a higher one to go on"
 
 
 class _Work(NamedTuple):
@@ -106,10 +108,16 @@ class _Bench:
                     found = self._judges[number].judge(item.cell)
                     verdict = await found if inspect.isawaitable(found) else found
                 elif not self._stopped:
-                    if len(waiting) >= AT_ONCE:
+                    known = self._purse.limit is None or self._purse.judged_once
+                    if len(waiting) >= (AT_ONCE if known else 1):
                         done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                         for task in done:
                             task.result()
+                    if self._stopped:
+                        continue
+                    if not self._purse.may_judge(len(waiting)):
+                        self._stopped = _NO_MONEY
+                        continue
                     waiting.add(asyncio.create_task(self._ask(number, item)))
                 if verdict is not None:
                     self._write(number, item, verdict)
@@ -122,8 +130,7 @@ class _Bench:
         if verdict is None:
             return
         self._write(number, item, verdict)
-        if not self._purse.judged(verdict.usage):
-            self._stopped = "judging stopped at --max-usd; run `memassay judge` with a higher one to go on"
+        self._purse.judged(verdict.usage)
         failed = self._failed_in_a_row.get(number, 0) + 1 if verdict.status == "failed" else 0
         self._failed_in_a_row[number] = failed
         if failed >= FAILURES_IN_A_ROW:
@@ -133,7 +140,11 @@ class _Bench:
             )
 
     def _write(self, number: int, item: _Work, verdict: Judgement) -> None:
-        self._writers[number].append(to_line(verdict.model_copy(update={"answer": item.mark})))
+        safe = {
+            "explanation": without_secrets(verdict.explanation),
+            "raw": verdict.raw and without_secrets(verdict.raw),
+        }
+        self._writers[number].append(to_line(verdict.model_copy(update={"answer": item.mark, **safe})))
 
 
 def _dossier(run: RunFolder, answer: Answer) -> Dossier | None:

@@ -46,8 +46,7 @@ class ModelJudge:
     @property
     def name(self) -> str:
         """The model's name as it is shown and kept: of a file of this machine only its own name."""
-        scheme, slash, rest = self.entry.model.partition("/")
-        return f"{scheme}/{Path(rest).name}" if slash and scheme in ("local", "scripted") else self.entry.model
+        return model_name(self.entry.model)
 
     @property
     def model(self) -> ModelKind:
@@ -181,3 +180,9 @@ def model_kind(speaker: Any) -> ModelKind:
     """What speaks through an agent or a judge: a real model, a scripted one, or none."""
     kind: ModelKind = getattr(speaker, "model", "none")
     return kind
+
+
+def model_name(name: str) -> str:
+    """A model's name as it is shown and kept: of a file of this machine only its own name."""
+    scheme, slash, rest = name.partition("/")
+    return f"{scheme}/{Path(rest).name}" if slash and scheme in ("local", "scripted") else name

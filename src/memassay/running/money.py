@@ -11,19 +11,10 @@ from dataclasses import dataclass, field
 
 from memassay.core.types import Usage
 
-# Answers of an arm after which their mean says more than the estimate made before.
-_ENOUGH = 5
-
 
 def paid(usage: Usage) -> float:
     """What a usage cost: by our price table, else by the provider's own word, else nothing."""
     return usage.cost_usd if usage.cost_usd is not None else usage.reported_usd or 0.0
-
-
-@dataclass
-class _Seen:
-    answers: int = 0
-    usd: float = 0.0
 
 
 @dataclass
@@ -35,15 +26,19 @@ class Purse:
         spent: what its records have cost so far.
         expected: by arm, what one answer and its judgements are expected to cost, before anything is known.
         judging: what the judgements of one answer are expected to cost.
+        dearest: by arm, the most that an answer has cost so far.
+        owed: answers that are yet to be judged.
     """
 
     limit: float | None = None
     spent: float = 0.0
     expected: Mapping[str, float] = field(default_factory=dict)
     judging: float = 0.0
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    dearest: dict[str, float] = field(default_factory=dict)
     _open: dict[str, list[str]] = field(default_factory=dict)
-    _owed: int = 0
+    owed: int = 0
+    _dearest_verdict: float = 0.0
+    judged_once: bool = False
 
     @property
     def reason(self) -> str:
@@ -56,7 +51,7 @@ class Purse:
     def open(self, task: str, arms: Sequence[str]) -> bool:
         """Begin a task with these cells' arms, or say that it cannot be paid."""
         if self.limit is not None:
-            owed = sum(self._each(arm) for cells in self._open.values() for arm in cells) + self._owed * self.judging
+            owed = sum(self._each(arm) for cells in self._open.values() for arm in cells) + self.owed * self.judging
             if self.spent + owed + sum(self._each(arm) for arm in arms) > self.limit:
                 return False
         self._open[task] = list(arms)
@@ -66,23 +61,32 @@ class Purse:
         """Note what an attempt cost; ``ended`` says that the cell needs no further one."""
         cost = paid(usage)
         self.spent += cost
-        seen = self._seen.setdefault(arm, _Seen())
-        seen.usd += cost
+        self.dearest[arm] = max(cost, self.dearest.get(arm, 0.0))
         if ended:
-            seen.answers += 1
-            self._owed += 1
+            self.owed += 1
             waiting = self._open.get(task, [])
             if arm in waiting:
                 waiting.remove(arm)
             if not waiting:
                 self._open.pop(task, None)
 
-    def judged(self, usage: Usage) -> bool:
-        """Note what a judgement cost; whether there is money for another one."""
-        self.spent += paid(usage)
-        return self.limit is None or self.spent + self.judging <= self.limit
+    def knows(self, arms: Sequence[str]) -> bool:
+        """Whether it is known of each arm what an answer costs, or does not matter."""
+        return self.limit is None or all(arm in self.dearest for arm in arms)
+
+    def may_judge(self, waiting: int) -> bool:
+        """Whether one more judgement can be paid beside those that wait; one whose cost is not known waits for none."""
+        if self.limit is None:
+            return True
+        each = max(self.judging, self._dearest_verdict)
+        return self.spent < self.limit and self.spent + (waiting + 1) * each <= self.limit
+
+    def judged(self, usage: Usage) -> None:
+        """Note what a judgement cost."""
+        cost = paid(usage)
+        self.spent += cost
+        self._dearest_verdict = max(cost, self._dearest_verdict)
+        self.judged_once = True
 
     def _each(self, arm: str) -> float:
-        seen = self._seen.get(arm)
-        mean = seen.usd / seen.answers if seen is not None and seen.answers >= _ENOUGH else self.expected.get(arm, 0.0)
-        return mean + self.judging
+        return max(self.dearest.get(arm, 0.0), self.expected.get(arm, 0.0)) + self.judging

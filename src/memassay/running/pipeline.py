@@ -165,11 +165,13 @@ async def _build_and_drive(
     answers: bool,
 ) -> str:
     scopes = len({t.scope for t in plan.tasks})
+    driver = Driver(plan, stores.run, stores, unavailable, watch.drove, purse_of(plan, run=stores.run))
+    if answers:
+        await driver.prepare()
     watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
     await stores.build_all(unavailable, watch.built)
     if answers:
         watch.stage("answer", None)
-        driver = Driver(plan, stores.run, stores, unavailable, watch.drove, purse_of(plan, run=stores.run))
         return (await driver.drive(lines, place.shard, place.workers)).stopped
     return ""
 

@@ -19,13 +19,14 @@ from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
 from memassay.core.views import CONTROLS
 from memassay.running.experiment import NO_AGENT, Experiment
-from memassay.running.judges import ModelJudge, model_judges, model_kind
+from memassay.running.judges import ModelJudge, model_judges, model_kind, model_name
 from memassay.running.markers import MARKER, marker_corpora, marker_tasks
 from memassay.stats import DEFAULT_DESIGN, DESIGNS, Design
 
 CONTROL_MEMORY = "none"
 ACCESSES = ("dossier", "tools", "folder")
 _SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
+_LOGIN = re.compile(r"://[^\s/?#@]*@")
 _PLACES = frozenset({"binary", "file", "path", "store"})
 _ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
 
@@ -126,9 +127,15 @@ def without_places(options: Mapping[str, Any]) -> dict[str, Any]:
 
     What is in it is in what the memory or the agent says of itself.
     """
-    return {
-        key: Path(value).name if key in _PLACES and isinstance(value, str) else value for key, value in options.items()
-    }
+    return {key: _last_part(key, value) for key, value in options.items()}
+
+
+def _last_part(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if key == "model":
+        return model_name(value)
+    return Path(value).name if key in _PLACES else value
 
 
 def marked(arm: Arm) -> bool:
@@ -169,6 +176,8 @@ def make_plan(experiment: Experiment) -> Plan:
     suite = load_suite(experiment)
     tokenizer(experiment.tokens)
     grading = grading_of(experiment)
+    for entry in experiment.judges:
+        _refuse_secrets(entry.options, f"judge {entry.use!r}")
     arms, sources = _contenders(experiment)
     everything = list(suite.tasks())
     tasks = _select(suite, everything, experiment)
@@ -239,7 +248,12 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_secrets(options: Mapping[str, Any], whose: str) -> None:
-    for key in options:
+    for key, value in options.items():
+        if isinstance(value, str) and _LOGIN.search(value):
+            raise UsageError(
+                f"Setting {key!r} of {whose} holds a name and password, and settings are written into the run; "
+                "leave them out of the address."
+            )
         # The name of a variable that holds a key is no secret.
         if _SECRET.search(key) and not key.endswith("_env"):
             raise UsageError(

@@ -64,12 +64,24 @@ class Outcomes:
         failed: arm to a mask of the tasks whose memory failed.
         attempts: the counted attempt by cell.
         kinds: arm to counts per kind.
+        failures: the cells that the memory failed.
     """
 
     finished: dict[str, npt.NDArray[np.int64]]
     failed: dict[str, Mask]
     attempts: dict[Key, tuple[int, str]]
     kinds: dict[str, Counter[str]]
+    failures: list[Key] = field(default_factory=list)
+
+    def answered(self, tasks: Sequence[Task]) -> Outcomes:
+        """The same without the cells that the memory failed."""
+        index = {task.id: i for i, task in enumerate(tasks)}
+        finished = {arm: counts.copy() for arm, counts in self.finished.items()}
+        for key in self.failures:
+            finished[key[1]][index[key[0]]] -= 1
+        left_out = set(self.failures)
+        attempts = {key: attempt for key, attempt in self.attempts.items() if key not in left_out}
+        return Outcomes(finished, {arm: np.zeros_like(mask) for arm, mask in self.failed.items()}, attempts, self.kinds)
 
 
 def outcomes(tasks: Sequence[Task], arms: Sequence[str], counted: Mapping[Key, Counted]) -> Outcomes:
@@ -97,6 +109,8 @@ def outcomes(tasks: Sequence[Task], arms: Sequence[str], counted: Mapping[Key, C
         if kind in FINAL:
             found.finished[key[1]][i] += 1
             found.failed[key[1]][i] |= kind == "memory"
+            if kind == "memory":
+                found.failures.append(key)
     return found
 
 

@@ -189,7 +189,9 @@ def _arm(
         },
         "failures": {kind: kinds.get(kind, 0) for kind in KINDS},
         "secondary": {
-            "answered_only": _block(plan.design, scores, name, metrics, answered, reason),
+            "answered_only": _block(plan.design, gathered.answered, name, metrics, everything, reason)
+            if gathered.answered is not None
+            else _block(plan.design, scores, name, metrics, answered, reason),
             "keys": {
                 key: _block(plan.design, s, name, metrics, everything, reason)
                 for key, s in _keys(plan, gathered).items()
@@ -208,7 +210,9 @@ def _arm(
             },
         },
         "repetitions": _repetitions(scores, name, answer_metrics(plan)) if plan.experiment.repetitions > 1 else {},
-        "usage": _usage(scores, name, usage.walls, [b for b in builds if b.memory == name]),
+        "usage": _usage(
+            scores, name, usage.retrievals if plan.answers else usage.walls, [b for b in builds if b.memory == name]
+        ),
     }
     if plan.answers:
         found["usage"]["answers"] = usage.summary(attempts_usd)
@@ -239,6 +243,7 @@ def _repetitions(scores: Scores, arm: str, metrics: Sequence[str]) -> dict[str, 
     for metric in metrics:
         table = scores.repeated.get(arm, {}).get(metric)
         if table is not None:
+            table = np.where(scores.missing[:, None], np.nan, table)  # on the tasks of the arms' table, and no other
             whole = table[~np.isnan(table).any(axis=1)]
             noise = rerun_noise(table)
             found[metric] = {

@@ -23,6 +23,7 @@ class Used:
 
     Attributes:
         walls: milliseconds per cell, retrieval and answer.
+        retrievals: milliseconds per retrieval.
         tokens: sums by kind.
         priced, unpriced: answers with a price of our table, and without.
         usd, reported_usd: sums by our table, and by the providers' clients.
@@ -33,6 +34,7 @@ class Used:
     """
 
     walls: list[float] = field(default_factory=list)
+    retrievals: list[float] = field(default_factory=list)
     tokens: Counter[str] = field(default_factory=Counter)
     priced: int = 0
     unpriced: int = 0
@@ -48,6 +50,7 @@ class Used:
     def add(self, answer: Answer) -> None:
         """Add an answer."""
         self.walls.append(answer.usage.wall_ms)
+        self.retrievals += [step.usage.wall_ms for step in answer.steps if step.name == "retrieve"]
         self.statuses[str(answer.status)] += 1
         if not any(step.name != "retrieve" for step in answer.steps):
             return
@@ -55,8 +58,10 @@ class Used:
         self.model = answer.model
         for kind in KINDS:
             self.tokens[kind] += getattr(usage, kind)
-        self.priced += usage.cost_usd is not None
-        self.unpriced += usage.cost_usd is None
+        # What used no token cost nothing, whether or not there is a price.
+        known = usage.cost_usd is not None or not any(getattr(usage, kind) for kind in KINDS)
+        self.priced += known
+        self.unpriced += not known
         self.usd += usage.cost_usd or 0.0
         self.reported += usage.reported_usd is not None
         self.reported_usd += usage.reported_usd or 0.0
@@ -106,6 +111,32 @@ def attempts_cost(run: RunFolder) -> Counter[str]:
         for _, record in read_lines(segment):
             found[record["cell"]["arm"]] += paid(Usage.model_validate(record.get("usage") or {}))  # type: ignore[assignment]
     return found
+
+
+def dearest_answers(run: RunFolder) -> dict[str, float]:
+    """By arm, the most that one attempt of an agent has cost so far."""
+    found: dict[str, float] = {}
+    for segment in run.segments():
+        for _, record in read_lines(segment):
+            if any(step.get("name") != "retrieve" for step in record.get("steps") or ()):
+                arm = record["cell"]["arm"]
+                cost = paid(Usage.model_validate(record.get("usage") or {}))
+                found[arm] = max(cost, found.get(arm, 0.0))
+    return found
+
+
+def unjudged(run: RunFolder, judges: int) -> int:
+    """How many answers of agents are yet to be judged by judges with a model."""
+    if not judges:
+        return 0
+    answers = sum(
+        any(step.get("name") != "retrieve" for step in record.get("steps") or ())
+        for segment in run.segments()
+        for _, record in read_lines(segment)
+    )
+    known = [name for name, manifest in run.judge_manifests() if "entry" in manifest]
+    verdicts = max((len(run.judged(name)) for name in known), default=0)
+    return max(0, answers - verdicts)
 
 
 def judging_usage(run: RunFolder, judge: str) -> dict[str, Any]:

@@ -335,9 +335,9 @@ class RunFolder:
 
     # -- dossiers and summary ----------------------------------------------------------------------------------
 
-    def put_transcript(self, evidence: bytes) -> str:
+    def put_transcript(self, evidence: str) -> str:
         """Store everything that an agent saw; returns the blob's digest."""
-        return self.transcripts.put(evidence.decode("utf-8", "replace"))
+        return self.transcripts.put(evidence)
 
     def put_dossier(self, dossier: Dossier) -> str:
         """Store the passages; returns the blob's digest."""
