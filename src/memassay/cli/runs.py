@@ -25,9 +25,9 @@ def register(app: typer.Typer) -> None:
         ] = None,
         json_: Json = False,
     ) -> None:
+        from memassay.cli.endings import refuse_stopped
         from memassay.cli.output import print_json, print_summary
         from memassay.cli.progress import Bar
-        from memassay.cli.run import refuse_stopped
         from memassay.reporting import write_reports
         from memassay.running.experiment import JudgeEntry, judge_entry
         from memassay.running.pipeline import rejudge, sections_of

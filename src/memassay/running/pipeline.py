@@ -18,6 +18,7 @@ from memassay.core.errors import DataError, GuardError
 from memassay.core.registry import Source, bind_options
 from memassay.core.types import Arm, BuildReport, Task
 from memassay.running.build import Stores, make_memories
+from memassay.running.contenders import without_places
 from memassay.running.controls import expectations
 from memassay.running.drive import Driver, Tally
 from memassay.running.estimate import purse_of
@@ -25,7 +26,7 @@ from memassay.running.experiment import Experiment, JudgeEntry, experiment_of
 from memassay.running.judge import judge_run
 from memassay.running.judges import live, model_judges, with_kept
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, grading_of, load_suite, make_plan, tasks_digest, without_places
+from memassay.running.plan import Plan, grading_of, load_suite, make_plan, tasks_digest
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
 from memassay.core.contracts import Grading, Judge, MetricSpec, Suite
-from memassay.core.digest import canonical_json, digest_of
-from memassay.core.errors import CannotMeasure, UsageError, suggestion
+from memassay.core.digest import digest_of
+from memassay.core.errors import UsageError, suggestion
 from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
 from memassay.core.views import CONTROLS
+from memassay.running.contenders import agent_identity, contenders, refuse_secrets, said_of_itself, without_places
 from memassay.running.experiment import NO_AGENT, Experiment
-from memassay.running.judges import ModelJudge, model_judges, model_kind, model_name
+from memassay.running.judges import ModelJudge, model_judges
 from memassay.running.markers import MARKER, marker_corpora, marker_tasks
 from memassay.stats import DEFAULT_DESIGN, DESIGNS, Design
 
 CONTROL_MEMORY = "none"
-ACCESSES = ("dossier", "tools", "folder")
-_SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
-_LOGIN = re.compile(r"://[^\s/?#@]*@")
-_PLACES = frozenset({"binary", "file", "path", "store"})
-_ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -122,22 +115,6 @@ class Plan:
         )
 
 
-def without_places(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they are written down: of what names a place on this machine only its last part.
-
-    What is in it is in what the memory or the agent says of itself.
-    """
-    return {key: _last_part(key, value) for key, value in options.items()}
-
-
-def _last_part(key: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if key == "model":
-        return model_name(value)
-    return Path(value).name if key in _PLACES else value
-
-
 def marked(arm: Arm) -> bool:
     """Whether an arm is asked for the planted documents: a memory that finds, and no control."""
     return arm.role != "control" and "dossier" in arm.access
@@ -177,8 +154,8 @@ def make_plan(experiment: Experiment) -> Plan:
     tokenizer(experiment.tokens)
     grading = grading_of(experiment)
     for entry in experiment.judges:
-        _refuse_secrets(entry.options, f"judge {entry.use!r}")
-    arms, sources = _contenders(experiment)
+        refuse_secrets(entry.options, f"judge {entry.use!r}")
+    arms, sources = contenders(experiment)
     everything = list(suite.tasks())
     tasks = _select(suite, everything, experiment)
     if not tasks:
@@ -205,7 +182,7 @@ def make_plan(experiment: Experiment) -> Plan:
         sources=sources,
         all_tasks=len(everything),
         model_judges=model_judges(experiment, suite),
-        memories={arm.name: said for arm in arms if arm.role != "control" and (said := _said_of_itself(arm))},
+        memories={arm.name: said for arm in arms if arm.role != "control" and (said := said_of_itself(arm))},
     )
     _check_primary(plan)
     return Plan(**{**plan.__dict__, "identity": _identity(plan)})
@@ -216,112 +193,6 @@ def grading_of(experiment: Experiment) -> Grading:
     return Grading(
         tokens=experiment.tokens, budgets=experiment.budgets, ks=experiment.ks, answers=experiment.stage == "answer"
     )
-
-
-def _access_of(name: str, text: str, experiment: Experiment) -> tuple[str, ...]:
-    """``tools+folder`` as accesses; nothing said is the dossier."""
-    access = tuple(text.split("+")) if text else ("dossier",)
-    for part in access:
-        if part not in ACCESSES:
-            raise UsageError(f"Arm {name!r}: unknown access {part!r}.{suggestion(part, ACCESSES)}")
-    if len(set(access)) < len(access):
-        raise UsageError(f"Arm {name!r} names an access twice; write each once.")
-    if experiment.stage == "retrieval" and access != ("dossier",):
-        raise UsageError(
-            f"Arm {name!r}: without an agent there is one access, 'dossier'; add --agent to give it {text!r}."
-        )
-    return access
-
-
-def _agent(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
-    """The experiment's agent, made once to see that it can be, and its settings."""
-    factory = registry.agents.get(experiment.agent)
-    _refuse_secrets(experiment.agent_options, f"agent {experiment.agent!r}")
-    options = _plain(bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}"))
-    return factory(**options), options
-
-
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they are written into the run: a default that is a tuple becomes a list."""
-    plain: dict[str, Any] = json.loads(canonical_json(options))
-    return plain
-
-
-def _refuse_secrets(options: Mapping[str, Any], whose: str) -> None:
-    for key, value in options.items():
-        if isinstance(value, str) and _LOGIN.search(value):
-            raise UsageError(
-                f"Setting {key!r} of {whose} holds a name and password, and settings are written into the run; "
-                "leave them out of the address."
-            )
-        # The name of a variable that holds a key is no secret.
-        if _SECRET.search(key) and not key.endswith("_env"):
-            raise UsageError(
-                f"Setting {key!r} of {whose} looks like a secret, and settings are written into the run; "
-                "let it be read from the environment."
-            )
-
-
-def _contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
-    if not experiment.memories:
-        raise UsageError(f"Name at least one memory: --memory {','.join(registry.memories.names()[:2]) or 'files'}.")
-    agent, agent_options = (None, {}) if experiment.agent == NO_AGENT else _agent(experiment)
-    arms: list[Arm] = []
-    sources: dict[str, Source] = {}
-    for name, entry in experiment.memories.items():
-        if name in CONTROLS or not _ARM_NAME.fullmatch(name):
-            raise UsageError(
-                f"{name!r} cannot name an arm (it is a control's name or has odd characters); use NAME=MEMORY."
-            )
-        base, _, text = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
-        access = _access_of(name, text, experiment)
-        if agent is not None:
-            check_access(agent, experiment.agent, name, access)
-        factory = registry.memories.get(base)
-        _refuse_secrets(entry.options, f"memory {name!r}")
-        options = _plain(bind_options(factory, entry.options, f"memory {name!r}"))
-        arms.append(
-            Arm(
-                name=name,
-                memory=base,
-                options=options,
-                access=access,
-                role=entry.role,
-                agent=experiment.agent,
-                agent_options=agent_options,
-            )
-        )
-        sources[base] = registry.memories.source(base)
-    return arms, sources
-
-
-def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -> None:
-    """Refuse an arm that the agent cannot work with.
-
-    Raises:
-        UsageError: in one sentence, with what to do.
-    """
-    able = getattr(agent, "accesses", frozenset({"dossier"}))
-    for part in access:
-        if part not in able:
-            raise UsageError(
-                f"Agent {agent_name!r} cannot use {part!r}, which arm {arm!r} gives it; it can use "
-                f"{', '.join(sorted(able))}."
-            )
-    check = getattr(agent, "check", None)
-    if check is not None:
-        check(frozenset(access))
-
-
-def _said_of_itself(arm: Arm) -> dict[str, Any]:
-    """What an arm's memory says of itself; nothing where it says nothing or is not installed here."""
-    factory = registry.memories.get(arm.memory)
-    if not hasattr(factory, "identity"):
-        return {}
-    try:
-        return dict(factory(**arm.options).identity())
-    except CannotMeasure:
-        return {}
 
 
 def _select(suite: Suite, tasks: Sequence[Task], experiment: Experiment) -> list[Task]:
@@ -411,14 +282,6 @@ def _identity(plan: Plan) -> dict[str, Any]:
             }
             for arm in plan.arms
         },
-        "agent": _agent_identity(experiment),
+        "agent": agent_identity(experiment),
         "judges": {judge.id: dict(judge.config) for judge in plan.judges},
     }
-
-
-def _agent_identity(experiment: Experiment) -> dict[str, Any] | None:
-    """What of the agent can change a number: what it says of itself, and what speaks through it."""
-    if experiment.agent == NO_AGENT:
-        return None
-    agent, _ = _agent(experiment)
-    return {"model": model_kind(agent), **dict(agent.identity() if hasattr(agent, "identity") else {})}

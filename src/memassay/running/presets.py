@@ -17,7 +17,7 @@ _TALK: Mapping[str, Mapping[str, Any]] = {
     "fs-iwe": {"use": "iwe/tools+folder"},
     "full-context": {"use": "full-context/dossier"},
     "curated": {"use": "curated/tools"},
-    "curated-fs": {"use": "curated/folder"},
+    "curated-fs": {"use": "curated/folder", "engine": "markdown"},  # files alone need no iwe
     "curated-q": {"use": "curated/tools", "query": True},
     "curated-ctx": {"use": "curated/dossier"},
 }

@@ -11,12 +11,13 @@ from pydantic import JsonValue
 
 from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
+from memassay.running.contenders import without_places
 from memassay.running.controls import check_controls
 from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
 from memassay.running.gathering import Gathered, gather
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, marked, without_places
+from memassay.running.plan import Plan, marked
 from memassay.running.publishable import publishable
 from memassay.running.scores import Mask, Scores, merged
 from memassay.running.usage import Used, attempts_cost, judging_usage, used

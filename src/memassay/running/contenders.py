@@ -1,0 +1,154 @@
+"""The arms of an experiment: memories, accesses and the agent, bound and checked before anything is made."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from memassay.core import registry
+from memassay.core.digest import canonical_json
+from memassay.core.errors import CannotMeasure, UsageError, suggestion
+from memassay.core.registry import Source, bind_options
+from memassay.core.types import Arm
+from memassay.core.views import CONTROLS
+from memassay.running.experiment import NO_AGENT, Experiment
+from memassay.running.judges import model_kind, model_name
+
+ACCESSES = ("dossier", "tools", "folder")
+_SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
+_LOGIN = re.compile(r"://[^\s/?#@]*@")
+_PLACES = frozenset({"binary", "file", "path", "store"})
+_ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
+
+
+def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
+    if not experiment.memories:
+        raise UsageError(f"Name at least one memory: --memory {','.join(registry.memories.names()[:2]) or 'files'}.")
+    agent, agent_options = (None, {}) if experiment.agent == NO_AGENT else _agent(experiment)
+    arms: list[Arm] = []
+    sources: dict[str, Source] = {}
+    for name, entry in experiment.memories.items():
+        if name in CONTROLS or not _ARM_NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot name an arm (it is a control's name or has odd characters); use NAME=MEMORY."
+            )
+        base, _, text = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
+        access = _access_of(name, text, experiment)
+        if agent is not None:
+            check_access(agent, experiment.agent, name, access)
+        factory = registry.memories.get(base)
+        refuse_secrets(entry.options, f"memory {name!r}")
+        options = _plain(bind_options(factory, entry.options, f"memory {name!r}"))
+        arms.append(
+            Arm(
+                name=name,
+                memory=base,
+                options=options,
+                access=access,
+                role=entry.role,
+                agent=experiment.agent,
+                agent_options=agent_options,
+            )
+        )
+        sources[base] = registry.memories.source(base)
+    return arms, sources
+
+
+def _access_of(name: str, text: str, experiment: Experiment) -> tuple[str, ...]:
+    """``tools+folder`` as accesses; nothing said is the dossier."""
+    access = tuple(text.split("+")) if text else ("dossier",)
+    for part in access:
+        if part not in ACCESSES:
+            raise UsageError(f"Arm {name!r}: unknown access {part!r}.{suggestion(part, ACCESSES)}")
+    if len(set(access)) < len(access):
+        raise UsageError(f"Arm {name!r} names an access twice; write each once.")
+    if experiment.stage == "retrieval" and access != ("dossier",):
+        raise UsageError(
+            f"Arm {name!r}: without an agent there is one access, 'dossier'; add --agent to give it {text!r}."
+        )
+    return access
+
+
+def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -> None:
+    """Refuse an arm that the agent cannot work with.
+
+    Raises:
+        UsageError: in one sentence, with what to do.
+    """
+    able = getattr(agent, "accesses", frozenset({"dossier"}))
+    for part in access:
+        if part not in able:
+            raise UsageError(
+                f"Agent {agent_name!r} cannot use {part!r}, which arm {arm!r} gives it; it can use "
+                f"{', '.join(sorted(able))}."
+            )
+    check = getattr(agent, "check", None)
+    if check is not None:
+        check(frozenset(access))
+
+
+def said_of_itself(arm: Arm) -> dict[str, Any]:
+    """What an arm's memory says of itself; nothing where it says nothing or is not installed here."""
+    factory = registry.memories.get(arm.memory)
+    if not hasattr(factory, "identity"):
+        return {}
+    try:
+        return dict(factory(**arm.options).identity())
+    except CannotMeasure:
+        return {}
+
+
+def _agent(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
+    """The experiment's agent, made once to see that it can be, and its settings."""
+    factory = registry.agents.get(experiment.agent)
+    refuse_secrets(experiment.agent_options, f"agent {experiment.agent!r}")
+    options = _plain(bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}"))
+    return factory(**options), options
+
+
+def agent_identity(experiment: Experiment) -> dict[str, Any] | None:
+    """What of the agent can change a number: what it says of itself, and what speaks through it."""
+    if experiment.agent == NO_AGENT:
+        return None
+    agent, _ = _agent(experiment)
+    return {"model": model_kind(agent), **dict(agent.identity() if hasattr(agent, "identity") else {})}
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are written into the run: a default that is a tuple becomes a list."""
+    plain: dict[str, Any] = json.loads(canonical_json(options))
+    return plain
+
+
+def without_places(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they are written down: of what names a place on this machine only its last part.
+
+    What is in it is in what the memory or the agent says of itself.
+    """
+    return {key: _last_part(key, value) for key, value in options.items()}
+
+
+def _last_part(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if key == "model":
+        return model_name(value)
+    return Path(value).name if key in _PLACES else value
+
+
+def refuse_secrets(options: Mapping[str, Any], whose: str) -> None:
+    for key, value in options.items():
+        if isinstance(value, str) and _LOGIN.search(value):
+            raise UsageError(
+                f"Setting {key!r} of {whose} holds a name and password, and settings are written into the run; "
+                "leave them out of the address."
+            )
+        # The name of a variable that holds a key is no secret.
+        if _SECRET.search(key) and not key.endswith("_env"):
+            raise UsageError(
+                f"Setting {key!r} of {whose} looks like a secret, and settings are written into the run; "
+                "let it be read from the environment."
+            )
