@@ -319,7 +319,7 @@ def answered(tmp_path: Path) -> RunFolder:
     judges = {"answers": {"judge": "answers"}, "evidence": {"key": "original"}}
     run.enter({"tokens": "chars4", "budgets": list(BUDGETS), "arms": arms, "judges": judges}, {}, "1of1", {}, [task()])
     calls = {"event": "tool", "name": "search", "arguments": {"query": "\x1b[2Jpets"}, "result": "nothing"}
-    transcript = run.put_transcript(f"{json.dumps(calls)}\n".encode())
+    transcript = run.put_transcript(f"{json.dumps(calls)}\n")
     digest = run.put_dossier(dossier(TURTLE))
     with (
         run.answer_writer("1of1") as answers,

@@ -5,10 +5,12 @@ A name may also be a file of the user's own, ``./mymem.py:MyMemory``; its source
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
 import inspect
+import json
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -168,7 +170,8 @@ def bind_options(factory: Callable[..., Any], options: Mapping[str, Any], where:
 
     Args:
         factory: the class or function; its keyword arguments are the settings, their annotations the types.
-        options: what the user gave; text is converted (``"10"`` to 10) where the annotation asks for it.
+        options: what the user gave; text is converted (``"10"`` to 10) where the annotation asks for it, and a number
+            or a truth value becomes its text where the setting is one.
         where: how to name the thing in a message (``memory 'lexical'``).
 
     Returns:
@@ -199,14 +202,17 @@ def bind_options(factory: Callable[..., Any], options: Mapping[str, Any], where:
                 raise UsageError(f"The {where} needs the setting {name!r}; give it with --set or in the experiment.")
             bound[name] = parameter.default
             continue
-        hint = hints.get(name, Any)
+        adapter = TypeAdapter(hints.get(name, Any), config=ConfigDict(arbitrary_types_allowed=True))
+        value = options[name]
         try:
-            bound[name] = TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(
-                options[name]
-            )
+            bound[name] = adapter.validate_python(value)
         except ValidationError as error:
+            if isinstance(value, (bool, int, float)):
+                with contextlib.suppress(ValidationError):
+                    bound[name] = adapter.validate_python(json.dumps(value))
+                    continue
             reason = error.errors()[0]["msg"]
-            raise UsageError(f"Setting {name!r} of the {where}: {reason} (got {options[name]!r}).") from error
+            raise UsageError(f"Setting {name!r} of the {where}: {reason} (got {value!r}).") from error
     return bound
 
 

@@ -89,6 +89,14 @@ class BinaryJudge:
         """US dollars for that many tokens of the model, or None where the price is not known."""
         return self._model.price(usage)
 
+    async def prepare(self) -> None:
+        """See that the model can be asked; nothing is asked yet.
+
+        Raises:
+            EnvironmentProblem: a package or a key is missing, in one sentence.
+        """
+        await self._model.prepare()
+
     async def close(self) -> None:
         """Let go of the model."""
         await self._model.close()

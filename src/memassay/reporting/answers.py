@@ -14,6 +14,7 @@ from memassay.reporting.reading import ArmReading, Reading, listed
 from memassay.reporting.values import estimate, mapping, sequence, words
 
 KINDS = ("input", "output", "cache_read", "cache_write")
+_SAME = "every repetition gave the same scores"
 RATES = (("false_accept", "judge: wrong answers accepted"), ("false_reject", "judge: right answers rejected"))
 
 
@@ -22,10 +23,10 @@ def answers(reading: Reading) -> Part | None:
     if not reading.of_answers:
         return None
     times = figures.finite(reading.raw.get("repetitions")) or 1
-    once = "once, so how much a re-run would move was not measured" if times == 1 else f"{times:.0f} times"
+    often = "once, so how much a re-run would move was not measured" if times == 1 else f"{times:.0f} times"
     text = (
-        f"{reading.agent or 'An agent'} answered each question {once}. A failure of the memory counts as wrong; the "
-        f"second treatment leaves it out. {level(reading, reading.of_answers)}"
+        f"Each question was answered by {reading.agent or 'an agent'} {often}. A failure of the memory counts as "
+        f"wrong; the second treatment leaves it out. {level(reading, reading.of_answers)}"
     )
     grids = [_grid(reading, group) for group in reading.answer_groups]
     return Part("answers", "Answers", (text,), tuple(grids))
@@ -150,7 +151,7 @@ def _money_grid(reading: Reading, used: Sequence[ArmReading]) -> Grid:
                     figures.money(theirs) if theirs is not None else _none("no client reported what it cost"),
                     figures.money(found.get("cost_difference_usd"), signed=True),
                     figures.money(tried) if tried or paid is not None else unknown,
-                    figures.money(per_answer, digits=4),
+                    figures.money(per_answer),
                     _per_right(per_answer, arm, right),
                 ]
             )
@@ -163,7 +164,7 @@ def _per_right(per_answer: float | None, arm: ArmReading, right: Metric | None) 
     share = arm.estimate(right.name).value if right else None
     if per_answer is None or share is None:
         return None
-    return figures.money(per_answer / share, digits=4) if share > 0 else _none("no answer was right")
+    return figures.money(per_answer / share) if share > 0 else _none("no answer was right")
 
 
 def _right(reading: Reading) -> Metric | None:
@@ -224,10 +225,10 @@ def repetitions(reading: Reading) -> Part | None:
     grids = []
     head = reading.headline if reading.headline in reading.of_answers else reading.answer_groups[0][0]
     grids.append(_repetitions(reading, [head], most, head.name))
-    for number, group in enumerate(reading.answer_groups):
+    for group in reading.answer_groups:
         rest = [m for m in group if m != head]
         if rest:
-            title = "Judged by a script" if number and any(map(reading.scripted, rest)) else "Every other metric"
+            title = "Judged by a script" if any(map(reading.scripted, rest)) else "Every other metric"
             grids.append(_repetitions(reading, rest, most, title, folded=True))
     text = (
         "The same questions asked again. A task's repetitions are averaged before anything is compared; what they "
@@ -243,7 +244,8 @@ def _means(arm: ArmReading, metric: Metric) -> Sequence[Any]:
 def _repetitions(reading: Reading, metrics: Sequence[Metric], most: int, title: str, *, folded: bool = False) -> Grid:
     cols = (
         Col("arm", "arm"),
-        *((Col("metric"),) if len(metrics) > 1 else ()),
+        # A table of the headline alone has its name as the title.
+        *((Col("metric"),) if folded else ()),
         Col("tasks", "integer"),
         *(Col(f"run {n}", "share") for n in range(1, most + 1)),
         Col("mean", "share"),
@@ -254,13 +256,13 @@ def _repetitions(reading: Reading, metrics: Sequence[Metric], most: int, title: 
     for metric in metrics:
         for arm in reading.arms:
             found = arm.at("repetitions", metric.name)
-            reason = words(found.get("reason")) or None
+            reason = _no_noise(arm, words(found.get("reason"))) or None
             means = [figures.finite(mean) for mean in _means(arm, metric)]
             rows.append(
                 row(
                     [
                         arm.name,
-                        *((metric.name,) if len(metrics) > 1 else ()),
+                        *((metric.name,) if folded else ()),
                         figures.finite(found.get("tasks")),
                         *means,
                         *([None] * (most - len(means))),
@@ -272,13 +274,17 @@ def _repetitions(reading: Reading, metrics: Sequence[Metric], most: int, title: 
     return Grid(title, cols, tuple(rows), folded=folded)
 
 
+def _no_noise(arm: ArmReading, reason: str) -> str:
+    """Why there is no re-run noise; of a model, equal scores do not show that it is deterministic."""
+    return _SAME if reason.startswith(_SAME) and arm.raw.get("model") != "none" else reason
+
+
 def without_dossier(reading: Reading) -> str:
     """Which arms gave their agent no dossier, and what they gave instead; "" where every arm gave one."""
     said = {}
     for arm in reading.arms:
-        access = [words(a) for a in sequence(arm.raw.get("access"))]
-        if access and "dossier" not in access:
-            said[arm.name] = listed(["files" if a == "folder" else a for a in access])
+        if not arm.has_dossier:
+            said[arm.name] = listed(["files" if a == "folder" else a for a in arm.access])
     if not said:
         return ""
     named = "; ".join(f"{name} ({what})" for name, what in said.items())

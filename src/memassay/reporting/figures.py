@@ -111,11 +111,15 @@ def size(value: object) -> str:
     return f"{number:.1f} TB"
 
 
-def money(value: object, *, digits: int = 2, signed: bool = False) -> str:
-    """US dollars, with four digits below one cent; with a sign for differences."""
+def money(value: object, *, signed: bool = False) -> str:
+    """US dollars to the cent, below ten cents to two digits (``$0.075``, ``$0.0028``); with a sign for differences.
+
+    Records hold millionths of a dollar; what is less than one is nothing.
+    """
     number = finite(value)
     if number is None:
         return DASH
-    sign = MINUS if number < 0 else "+" if signed and number > 0 else ""
-    amount = abs(number)
-    return f"{sign}${amount:,.{4 if 0 < amount < 0.01 else digits}f}"
+    amount = round(abs(number), 6)
+    digits = 2 if amount == 0 or amount >= 0.1 else min(6, 1 - math.floor(math.log10(amount)))
+    sign = "" if amount == 0 else MINUS if number < 0 else "+" if signed else ""
+    return f"{sign}${amount:,.{digits}f}"

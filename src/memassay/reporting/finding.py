@@ -42,7 +42,7 @@ def finding(reading: Reading) -> Finding:
     if primary is None:
         return Finding(_why_no_primary(reading), describe(reading), "none")
     a, b = primary.a, primary.b
-    measured = f"{primary.metric.label} differs by {figures.estimate(primary.diff, signed=True)}"
+    measured = f"{primary.metric.label} differs by {figures.estimate(primary.diff, signed=True)}{_favour(primary)}"
     on = "" if primary.split == "all" else f" on the {primary.split} split"
     p = primary.raw.get("p")
     test = f", {f'{primary.test} {figures.p_phrase(p)}'.strip()}" if figures.finite(p) is not None else ""
@@ -53,37 +53,48 @@ def finding(reading: Reading) -> Finding:
         return Finding(f"{a} and {b} are equivalent within the margin: {about}", _caution(reading, primary), "verdict")
     why = primary.reason or primary.diff.reason
     sentence = f"No decision between {a} and {b}" + (f": {why.rstrip('.')}." if why else ".")
-    more = about[0].upper() + about[1:] if primary.diff.value is not None else describe(reading)
+    more = f"Observed: {about}" if primary.diff.value is not None else describe(reading)
     return Finding(sentence, " ".join(filter(None, [more, _judged(reading, primary)])), "none")
 
 
 def describe(reading: Reading) -> str:
-    """The headline metric of every arm, highest first, in words that judge nothing."""
-    name = reading.headline.name
-    measured = [(arm, arm.estimate(name)) for arm in reading.arms]
-    shown = sorted((x for x in measured if x[1].value is not None), key=lambda x: -(x[1].value or 0))
-    if not shown:
+    """The headline metric of every arm, highest first, in words that judge nothing.
+
+    Where no arm has a value at it, the first metric at which one has stands in for it.
+    """
+    head = next((m for m in [reading.headline, *reading.main, *reading.metrics] if reading.measured(m)), None)
+    if head is None:
         return "Nothing was measured." if reading.arms else ""
+    measured = [(arm, arm.estimate(head.name)) for arm in reading.arms]
+    shown = sorted((x for x in measured if x[1].value is not None), key=lambda x: -(x[1].value or 0))
     first = shown[: 3 if len(shown) > 4 else 4]
     parts = [f"{one_line(arm.name)} {figures.estimate(found)}" for arm, found in first]
     rest = f"; {len(shown) - len(first)} more below" if len(shown) > len(first) else ""
-    head = reading.headline
     about = (
-        f"{head.label} ({head.phrase})" if head.at is not None else ": ".join(dict.fromkeys([head.label, head.phrase]))
+        f"{head.label} ({head.phrase})" if head.at is not None else ", ".join(dict.fromkeys([head.label, head.phrase]))
     )
-    return " ".join(filter(None, [f"Observed {about}: {'; '.join(parts)}{rest}.", how_wrong(reading, head)]))
+    missing = "" if head == reading.headline else f"{reading.headline.label} has no value in any arm."
+    return " ".join(filter(None, [missing, f"Observed {about}: {'; '.join(parts)}{rest}.", how_wrong(reading, head)]))
 
 
 def how_wrong(reading: Reading, of: Metric) -> str:
-    """How often the judge behind a metric is wrong, in one sentence; "" for a metric that no model judged."""
+    """How often the judge behind a metric is wrong, in one sentence; "" where no model judged."""
     judge = reading.judge(of)
-    if judge is None:
+    if judge is None or not reading.measured(of):
         return ""
     accepts, rejects = judge.rate("false_accept"), judge.rate("false_reject")
     if accepts.value is None or rejects.value is None:
         return f"{of.name}: {(accepts if accepts.value is None else rejects).reason}."
     wrong, right = figures.estimate(accepts), figures.estimate(rejects)
     return f"{of.name}: by the audit the judge accepts {wrong} of the wrong answers and rejects {right} of the right."
+
+
+def _favour(comparison: Comparison) -> str:
+    """Which arm the difference speaks for, where no verdict says it."""
+    value = comparison.diff.value
+    if not value or comparison.verdict in ("better", "worse"):
+        return ""
+    return f" in favour of {one_line(comparison.a if value > 0 else comparison.b)}"
 
 
 def _counted(reading: Reading, comparison: Comparison) -> str:

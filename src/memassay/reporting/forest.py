@@ -16,6 +16,11 @@ from memassay.reporting.text import middle, one_line
 _BELOW = 13.0
 """How far a bar stands below the middle of its row on a narrow page, where the names stand above it."""
 
+_GAP = 16.0
+"""Blank between the columns of a wide page."""
+_BOLD = 1.14
+"""How much wider bold text is than plain (measured in the sans serif fonts of the style sheet)."""
+
 
 def draw(reading: Reading, frame: Frame) -> Markup:
     """The plot at one size, or nothing where no difference was measured."""
@@ -33,8 +38,17 @@ class _Forest:
         if frame.narrow:
             self.left, self.right, self.pitch = 14.0, frame.width - 14.0, 54.0
         else:
-            self.left, self.right, self.pitch = frame.width * 0.36, frame.width * 0.74, 30.0
+            numbers = max(self._width(c, figures.estimate(c.diff, signed=True)) for c in shown)
+            verdict = max((self._width(c, _verdict(c, reading)) + _GAP for c in shown if c.primary), default=0.0)
+            self.where = min(frame.width * 0.16, max(self._width(c, _where(c)) for c in shown))
+            self.names = min(frame.width * 0.28, max(self._width(c, _pair(c)) for c in shown))
+            self.left = self.names + self.where + 2 * _GAP
+            self.right, self.pitch = frame.width - numbers - verdict - _GAP, 30.0
         self.top = 50.0
+
+    def _width(self, c: Comparison, text: str) -> float:
+        """Of a text in a row; that of the primary is bold."""
+        return svg.text_width(text, self.font) * (_BOLD if c.primary else 1)
 
     def x(self, value: float) -> float:
         low, high = self.ticks[0], self.ticks[-1]
@@ -81,8 +95,7 @@ class _Forest:
 
     def _row(self, c: Comparison, y: float) -> Markup:
         numbers = figures.estimate(c.diff, signed=True)
-        verdict = verdict_words(c, self.reading)
-        where = c.metric.label if c.split == "all" else f"{c.metric.label}, {c.split}"
+        verdict, where = _verdict(c, self.reading), _where(c)
         tone = "primary" if c.primary else "explore"
         hint = f"{c.a} − {c.b}, {where}: {numbers}"
         parts: list[Markup] = []
@@ -95,10 +108,12 @@ class _Forest:
             parts.append(svg.label(0, y - 3, middle(tags, svg.cells_for(self.frame.width, self.font)), "start", "tick"))
             y += _BELOW
         else:
-            room = svg.cells_for(self.left - 110, self.font)
+            font = self.font * (_BOLD if c.primary else 1)
+            room = svg.cells_for(self.names + 1, font)
             parts.append(svg.label(0, y, _pair(c, room), "start", "name", hint))
-            parts.append(svg.label(self.left - 14, y, middle(where, 15), "end", "tick"))
-            parts.append(svg.label(self.right + 16, y, numbers, "start", "value"))
+            where = middle(where, svg.cells_for(self.where + 1, self.font))
+            parts.append(svg.label(self.left - _GAP, y, where, "end", "tick"))
+            parts.append(svg.label(self.right + _GAP, y, numbers, "start", "value"))
             if c.primary:
                 parts.append(svg.label(self.frame.width, y, verdict, "end", "verdict"))
         if c.diff.low is not None and c.diff.high is not None:
@@ -107,7 +122,15 @@ class _Forest:
         return svg.element("g", *parts, class_=f"difference {tone}")
 
 
-def _pair(c: Comparison, room: int) -> str:
+def _verdict(c: Comparison, reading: Reading) -> str:
+    return middle(verdict_words(c, reading), 20)
+
+
+def _where(c: Comparison) -> str:
+    return c.metric.label if c.split == "all" else f"{c.metric.label}, {c.split}"
+
+
+def _pair(c: Comparison, room: int = 1000) -> str:
     """Both names in ``room`` cells; the longer one gives way first."""
     a, b, half = one_line(c.a), one_line(c.b), max(4, (room - 3) // 2)
     if cell_len(a) + cell_len(b) + 3 > room:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memassay.reporting.metric import Metric
+from memassay.reporting.part import UNEQUAL
 from memassay.reporting.reading import Reading, listed
 
 _ALWAYS: tuple[tuple[str, str], ...] = (
@@ -58,12 +59,20 @@ _ANSWERS: tuple[tuple[str, str], ...] = (
 )
 
 
+_UNEQUAL = (
+    UNEQUAL,
+    "the two arms did not read the same amount of context: an agent with tools or files reads what it asks for, and k "
+    "passages are as long as they are. A difference may come from that, and not from the memory.",
+)
+
+
 def guide(reading: Reading) -> tuple[tuple[str, str], ...]:
     """Words and what they mean, the headline's metric first."""
     of_answers = tuple((m.name, f"{m.what}.") for group in reading.answer_groups for m in group)
     head = reading.found_headline
     of_recall = ((f"{head.family}@{'k' if head.passages else 'B'}", _metrics(reading, head)),) if head else ()
-    return (*of_answers, *of_recall, *(_ANSWERS if of_answers else ()), *_ALWAYS)
+    unequal = (_UNEQUAL,) if any(c.raw.get("equal_budget") is False for c in reading.comparisons) else ()
+    return (*of_answers, *of_recall, *(_ANSWERS if of_answers else ()), *_ALWAYS, *unequal)
 
 
 def _metrics(reading: Reading, head: Metric) -> str:

@@ -21,6 +21,7 @@ from memassay.reporting.guide import guide
 from memassay.reporting.part import Part
 from memassay.reporting.parts import parts
 from memassay.reporting.reading import Reading
+from memassay.reporting.spending import spending
 from memassay.reporting.text import clean, one_line
 
 
@@ -95,6 +96,9 @@ def _facts(reading: Reading) -> Iterator[tuple[str, str]]:
     for key, label in (("tokens", "tokenizer"), ("data", "data"), ("model", "model"), ("stage", "stage")):
         if reading.text(key):
             yield label, reading.text(key)
+    spent = spending(reading)
+    if spent:
+        yield "cost", spent
 
 
 def _main_figure(reading: Reading, styles: Mapping[str, int]) -> Figure | None:

@@ -82,7 +82,7 @@ def _usage(arm: ArmReading, timed: bool) -> list[Cell]:
         figures.finite(build.get("passages")),
         figures.size(build.get("bytes")),
         *((_ms(speed.get(q)) for q in ("p50", "p95")) if timed else ()),
-        *(figures.finite(tokens.get(q)) for q in ("p50", "p95")),
+        *(figures.finite(tokens.get(q)) if arm.has_dossier else None for q in ("p50", "p95")),
     ]
 
 

@@ -14,6 +14,7 @@ from memassay.reporting.guide import guide
 from memassay.reporting.part import Part
 from memassay.reporting.parts import parts
 from memassay.reporting.reading import Reading
+from memassay.reporting.spending import cost_line
 from memassay.reporting.text import one_line
 from memassay.reporting.values import estimate
 
@@ -34,8 +35,9 @@ def render(summary: Mapping[str, Any], sections: Sequence[Section] = ()) -> str:
     """The whole ``summary.md``."""
     reading = Reading(summary)
     found = finding(reading)
-    blocks = [f"# {escape(title(reading))}", f"**{escape(found.sentence)}**", escape(found.more)]
-    blocks.append(_facts(reading))
+    blocks = [f"# {escape(title(reading))}"]
+    blocks += [f"> **{escape(reading.stopped)}**"] if reading.stopped else []
+    blocks += [f"**{escape(found.sentence)}**", escape(found.more), _facts(reading), escape(cost_line(reading))]
     blocks.append(_publishable(reading))
     if reading.sample:
         blocks.append(

@@ -10,6 +10,9 @@ from memassay.reporting.grid import Col, Grid
 from memassay.reporting.metric import Metric
 from memassay.reporting.reading import Reading
 
+UNEQUAL = "unequal budgets"
+"""What a comparison is called whose arms did not read the same amount of context; the guide explains it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -11,7 +11,7 @@ from memassay.reporting.grid import Col, Grid, Row, from_table, row
 from memassay.reporting.identity import failures, identity, usage
 from memassay.reporting.judges import judges
 from memassay.reporting.metric import Metric
-from memassay.reporting.part import Part, columns, family_title, level
+from memassay.reporting.part import UNEQUAL, Part, columns, family_title, level
 from memassay.reporting.reading import Comparison, Reading
 from memassay.reporting.slices import categories, cited, controls, keys, sensitivity, splits
 from memassay.reporting.values import mapping, sequence, words
@@ -168,11 +168,13 @@ def _comparison_grid(reading: Reading, title: str, found: Sequence[Comparison], 
         Col("wins / ties / losses", "number"),
         Col("verdict"),
     )
+    unequal = [c.raw.get("equal_budget") is False for c in found]
+    note = f"{UNEQUAL[0].upper()}{UNEQUAL[1:]} in every line of this table." if all(unequal) else ""
     rows = []
-    for c in found:
+    for c, differs in zip(found, unequal, strict=True):
         verdict = verdict_words(c, reading)
-        if c.raw.get("equal_budget") is False:
-            verdict += ", unequal budgets"
+        if differs and not note:
+            verdict += f", {UNEQUAL}"
         counts = [c.raw.get(key) for key in ("wins", "ties", "losses")]
         score = " / ".join(figures.integer(x) for x in counts) if any(x is not None for x in counts) else figures.DASH
         rows.append(
@@ -191,7 +193,7 @@ def _comparison_grid(reading: Reading, title: str, found: Sequence[Comparison], 
                 "primary" if c.primary else "",
             )
         )
-    return Grid(title, cols, tuple(rows), folded=folded)
+    return Grid(title, cols, tuple(rows), note, folded)
 
 
 # -- the rest ------------------------------------------------------------------------------------------------------

@@ -44,6 +44,16 @@ class ArmReading:
         number = figures.finite(self.raw.get("n"))
         return None if number is None else int(number)
 
+    @property
+    def access(self) -> tuple[str, ...]:
+        """What its agent was given; empty where no agent was asked."""
+        return tuple(words(access) for access in sequence(self.raw.get("access")))
+
+    @property
+    def has_dossier(self) -> bool:
+        """Whether what it found is recorded as a dossier: not where its agent had tools or files instead."""
+        return not self.access or "dossier" in self.access
+
     def at(self, *path: str) -> Mapping[str, Any]:
         """The mapping under a path of keys, or an empty one."""
         here: Mapping[str, Any] = self.raw
@@ -152,6 +162,12 @@ class Reading:
             return "a script answered, not a model"
         primary = words(mapping(self.raw.get("primary")).get("metric"))
         return "a script judged, not a model" if primary and self.scripted(self.metric(primary)) else ""
+
+    @cached_property
+    def stopped(self) -> str:
+        """That the run stopped before its end and why, in one sentence, or ""."""
+        why = self.text("stopped").rstrip(".")
+        return f"Stopped before the end: {why}." if why else ""
 
     @cached_property
     def units(self) -> tuple[str, str]:
@@ -266,11 +282,13 @@ class Reading:
 
     @cached_property
     def agent(self) -> str:
-        """Who answered: ``api, MODEL`` or ``extractive``, of a model's file only its name; "" where nobody did."""
+        """Who answered: ``api, MODEL``, ``extractive`` or ``a script (FILE)``, of a path the last name; "" if nobody."""
         about = mapping(self.raw.get("agent"))
         model = words(mapping(about.get("options")).get("model"))
-        if model.startswith(("local/", "scripted/")):
-            model = f"{model.partition('/')[0]}/{model.rpartition('/')[2]}"
+        if model.startswith("scripted/"):
+            return f"a script ({model.rpartition('/')[2]})"
+        if model.startswith("local/"):
+            model = f"local/{model.rpartition('/')[2]}"
         return ", ".join(filter(None, [words(about.get("name")), model]))
 
     @cached_property
@@ -282,6 +300,10 @@ class Reading:
     def judge(self, of: Metric) -> JudgeReading | None:
         """The judge with a model that gives a metric, if one does."""
         return next((judge for judge in self.judges if judge.metric == of), None)
+
+    def measured(self, of: Metric) -> bool:
+        """Whether any arm has a value at the metric."""
+        return any(arm.estimate(of.name).value is not None for arm in self.arms)
 
     def scripted(self, of: Metric) -> bool:
         """Whether a script gave the metric, as opposed to a model or a rule."""

@@ -145,7 +145,7 @@ def _spent(given: Given) -> str:
     said = [f"{figures.integer(count)} {name}" for name, count in kinds]
     parts = [f"tokens: {', '.join(said)}"] if any(count for _, count in kinds) else ["no tokens"]
     if spent.cost_usd is not None or spent.reported_usd is not None:
-        ours, theirs = (figures.money(paid, digits=4) for paid in (spent.cost_usd, spent.reported_usd))
+        ours, theirs = (figures.money(paid) for paid in (spent.cost_usd, spent.reported_usd))
         parts.append(f"{ours} by our table, {theirs} as reported")
     if spent.turns:
         parts.append(f"turns: {spent.turns}, tool calls: {spent.tool_calls}")

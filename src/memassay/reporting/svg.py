@@ -32,7 +32,7 @@ class Frame:
         return self.name == "narrow"
 
 
-WIDE = Frame("wide", 960, 13)
+WIDE = Frame("wide", 1056, 13)
 NARROW = Frame("narrow", 350, 12)
 FRAMES = (WIDE, NARROW)
 

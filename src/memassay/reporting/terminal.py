@@ -18,6 +18,7 @@ from memassay.reporting import figures
 from memassay.reporting.finding import Finding, finding, how_wrong
 from memassay.reporting.metric import Metric
 from memassay.reporting.reading import ArmReading, Reading, listed
+from memassay.reporting.spending import cost_line
 from memassay.reporting.text import middle, one_line
 
 _BREAK = re.compile(r"[-_/+.:@ ]")
@@ -90,7 +91,8 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     if reading.sample:
         head.append("  sample", "bold magenta")
     about = ", ".join(filter(None, [*counted, f"tokens {reading.text('tokens')}" if reading.text("tokens") else ""]))
-    blocks: list[RenderableType] = [head, Text(about, "dim"), Text("")]
+    blocks: list[RenderableType] = [Text(reading.stopped, "bold yellow")] if reading.stopped else []
+    blocks += [head, Text(about, "dim"), Text("")]
     found = finding(reading)
     if reading.arms:
         layout, name = choose(reading, width)
@@ -106,6 +108,8 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     blocks += [Text(""), Text(found.sentence, "bold")]
     if found.tone == "verdict" and found.more:
         blocks.append(Text(found.more))
+    spent = cost_line(reading)
+    blocks += [Text(spent)] if spent else []
     value, reasons = reading.publishable
     blocks.append(Text("Publishable: yes" if value else "Publishable: no", "green" if value else "yellow"))
     blocks += [Text(f"  - {reason}") for reason in reasons]

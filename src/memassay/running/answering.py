@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,34 +37,38 @@ class Said(NamedTuple):
     after: str | None = None
 
 
+async def ready(plan: Plan) -> dict[str, Any]:
+    """The plan's agents and judges, each of which has seen that it has what it needs; before anything is built.
+
+    Raises:
+        EnvironmentProblem: one lacks a program, a package or a key, in one sentence.
+    """
+    agents: dict[str, Any] = {}
+    for arm in plan.contenders:
+        if arm.agent != NO_AGENT and arm.agent not in agents:
+            agents[arm.agent] = registry.agents.get(arm.agent)(**arm.agent_options)
+    for speaker in (*agents.values(), *plan.model_judges):
+        prepare = getattr(speaker, "prepare", None)
+        if prepare is not None:
+            await prepare()
+    return agents
+
+
 class Answering:
     """Puts questions to the plan's agents; one agent serves all cells of its settings.
 
     Args:
         plan: names the agents, the limits and the suite's instructions.
         stores: the arms' open stores.
+        agents: by name, ready (see :func:`ready`).
     """
 
-    def __init__(self, plan: Plan, stores: Stores) -> None:
-        self._plan, self._stores = plan, stores
-        self._agents: dict[str, Any] = {}
+    def __init__(self, plan: Plan, stores: Stores, agents: Mapping[str, Any]) -> None:
+        self._plan, self._stores, self._agents = plan, stores, agents
 
     def agent(self, arm: Arm) -> Any:
-        """The agent of an arm, made once."""
-        if arm.agent not in self._agents:
-            self._agents[arm.agent] = registry.agents.get(arm.agent)(**arm.agent_options)
+        """The agent of an arm."""
         return self._agents[arm.agent]
-
-    async def prepare(self) -> None:
-        """Let every agent of the plan see that it has what it needs.
-
-        Raises:
-            EnvironmentProblem: one lacks something, in one sentence.
-        """
-        for arm in self._plan.contenders:
-            prepare = getattr(self.agent(arm), "prepare", None) if arm.agent != NO_AGENT else None
-            if prepare is not None:
-                await prepare()
 
     async def ask(self, cell: CellKey, attempt: int, task: Task, arm: Arm, dossier: Dossier | None) -> Said:
         """The agent's answer.
@@ -90,7 +94,6 @@ class Answering:
         for agent in self._agents.values():
             if isinstance(agent, Closes):
                 await call(agent.close, seconds=10)
-        self._agents.clear()
 
     def _request(
         self, cell: CellKey, task: Task, arm: Arm, dossier: Dossier | None, toolset: Toolset, place: Path

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
 from memassay.core.digest import canonical_json
-from memassay.core.errors import CannotMeasure, UsageError, suggestion
+from memassay.core.errors import CannotMeasure, EnvironmentProblem, UnknownName, UsageError, suggestion
 from memassay.core.registry import Source, bind_options
 from memassay.core.types import Arm
 from memassay.core.views import CONTROLS
-from memassay.running.experiment import NO_AGENT, Experiment
+from memassay.running.experiment import NO_AGENT, Experiment, Sketch
 from memassay.running.judges import model_kind, model_name
 
+SPEAKS = "speaks"
+"""In an agent's identity: whether a real model speaks through it, a scripted one, or none."""
 ACCESSES = ("dossier", "tools", "folder")
 _SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
 _LOGIN = re.compile(r"://[^\s/?#@]*@")
 _PLACES = frozenset({"binary", "file", "path", "store"})
+_INTERNAL = "noop"
+_MORE = {("claude-code", "folder"): "; for files, add --set agent.profile=scoped"}
 _ARM_NAME = re.compile(r"[\w][\w.+@/-]{0,63}")
 
 
@@ -38,7 +44,8 @@ def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
         base, _, text = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
         access = _access_of(name, text, experiment)
         if agent is not None:
-            check_access(agent, experiment.agent, name, access)
+            with _missing_here(experiment):
+                check_access(agent, experiment.agent, name, access)
         factory = registry.memories.get(base)
         refuse_secrets(entry.options, f"memory {name!r}")
         options = _plain(bind_options(factory, entry.options, f"memory {name!r}"))
@@ -81,9 +88,10 @@ def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -
     able = getattr(agent, "accesses", frozenset({"dossier"}))
     for part in access:
         if part not in able:
+            more = _MORE.get((agent_name, part), "")
             raise UsageError(
                 f"Agent {agent_name!r} cannot use {part!r}, which arm {arm!r} gives it; it can use "
-                f"{', '.join(sorted(able))}."
+                f"{', '.join(sorted(able))}{more}."
             )
     check = getattr(agent, "check", None)
     if check is not None:
@@ -101,12 +109,40 @@ def said_of_itself(arm: Arm) -> dict[str, Any]:
         return {}
 
 
+def agent_settings(experiment: Experiment) -> dict[str, Any]:
+    """The settings of the experiment's agent, checked, with its defaults.
+
+    Raises:
+        UsageError: no such agent, no such setting, no model where it needs one, or a secret.
+    """
+    name, given = experiment.agent, experiment.agent_options
+    try:
+        factory = registry.agents.get(name)
+    except UnknownName as error:
+        raise UnknownName(error.kind, name, [known for known in error.known if known != _INTERNAL]) from None
+    parameters = inspect.signature(factory).parameters
+    if "model" in given and "model" not in parameters:
+        raise UsageError(f"Agent {name!r} has no model; leave --model out.")
+    if "model" in parameters and "model" not in given and parameters["model"].default is inspect.Parameter.empty:
+        raise UsageError(f"Agent {name!r} needs the setting 'model': name one with --model.")
+    refuse_secrets(given, f"agent {name!r}")
+    return bind_options(factory, given, f"agent {name!r}")
+
+
 def _agent(experiment: Experiment) -> tuple[Any, dict[str, Any]]:
     """The experiment's agent, made once to see that it can be, and its settings."""
-    factory = registry.agents.get(experiment.agent)
-    refuse_secrets(experiment.agent_options, f"agent {experiment.agent!r}")
-    options = _plain(bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}"))
-    return factory(**options), options
+    options = _plain(agent_settings(experiment))
+    return registry.agents.get(experiment.agent)(**options), options
+
+
+@contextmanager
+def _missing_here(experiment: Experiment) -> Iterator[None]:
+    """What is not installed here stops a run, and no plan."""
+    try:
+        yield
+    except EnvironmentProblem:
+        if not isinstance(experiment, Sketch):
+            raise
 
 
 def agent_identity(experiment: Experiment) -> dict[str, Any] | None:
@@ -114,7 +150,10 @@ def agent_identity(experiment: Experiment) -> dict[str, Any] | None:
     if experiment.agent == NO_AGENT:
         return None
     agent, _ = _agent(experiment)
-    return {"model": model_kind(agent), **dict(agent.identity() if hasattr(agent, "identity") else {})}
+    says: dict[str, Any] = {}
+    with _missing_here(experiment):
+        says |= agent.identity() if hasattr(agent, "identity") else {}
+    return {**says, SPEAKS: model_kind(agent)}
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

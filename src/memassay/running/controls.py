@@ -202,8 +202,11 @@ def check_controls(
                 found["shuffled-gold"].append({**_entry(metric, check, band.mean, 0.0, limit), "arm": name})
     for name, values in marker_scores.items():
         hits = sum(1 for v in values if v == 1.0)
-        passed = hits == len(values) if values else None
+        unasked = sum(1 for v in values if v is None)
+        passed = None if unasked or not values else hits == len(values)
         detail = f"{name} found {hits} of {len(values)} planted documents"
+        if unasked:
+            detail += f", and was not asked for {unasked}"
         found["marker"].append(
             {
                 "metric": "found",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from memassay.core.contracts import Retrieves
 from memassay.core.dossier import dossier_of, trimmed
@@ -64,6 +65,7 @@ class Driver:
         unavailable: arms that cannot be measured, left out; grows when a memory says so at a question.
         on_cell: called after every record (for a progress bar).
         purse: what may be spent.
+        agents: by name, those that are ready.
     """
 
     def __init__(
@@ -74,26 +76,19 @@ class Driver:
         unavailable: dict[str, str],
         on_cell: Callable[[Tally], None],
         purse: Purse,
+        agents: Mapping[str, Any],
     ) -> None:
         self.plan, self.run, self.stores, self.unavailable = plan, run, stores, unavailable
         self.on_cell = on_cell
         self.tally = Tally()
         self._purse = purse
-        self._answering = Answering(plan, stores)
+        self._answering = Answering(plan, stores, agents)
         self._in_a_row = 0
         self._tasks = {task.id: task for task in plan.tasks}
         self._arms = {arm.name: arm for arm in plan.arms}
         self._neighbours: dict[str, list[Task]] = {}
         for task in plan.tasks:
             self._neighbours.setdefault(task.scope, []).append(task)
-
-    async def prepare(self) -> None:
-        """Let every agent see that it has what it needs, before anything is built.
-
-        Raises:
-            EnvironmentProblem: one lacks something, in one sentence.
-        """
-        await self._answering.prepare()
 
     async def drive(self, lines: LineWriter, shard: tuple[int, int], workers: int) -> Tally:
         """Record every open cell of the shard; what is finished is not touched.
@@ -162,28 +157,29 @@ class Driver:
 
     async def _one(self, cell: CellKey, first: int, lines: LineWriter) -> None:
         try:
-            status = await self._attempts(cell, first, lines)
+            answer = await self._attempts(cell, first, lines)
         except CannotMeasure as error:
             self._give_up(cell, redact(str(error)))
             return
+        kind = answer.status.kind
         self.tally.recorded += 1
-        self.tally.by_kind[status.kind] = self.tally.by_kind.get(status.kind, 0) + 1
+        self.tally.by_kind[kind] = self.tally.by_kind.get(kind, 0) + 1
         self.on_cell(self.tally)
-        self._watch(cell, status)
+        self._watch(answer)
 
-    def _watch(self, cell: CellKey, status: Status) -> None:
+    def _watch(self, answer: Answer) -> None:
         """Stop where agents fail again and again for reasons that are not the memory's: asking on only costs."""
-        if not self._asks(cell):
+        if not self._asks(answer.cell):
             return
-        self._in_a_row = self._in_a_row + 1 if status.kind in ("provider", "harness") else 0
+        self._in_a_row = self._in_a_row + 1 if answer.status.kind in ("provider", "harness") else 0
         if self._in_a_row >= FAILURES_IN_A_ROW and not self.tally.stopped:
             self.tally.stopped = (
-                f"{self._in_a_row} cells failed one after the other, the last with {status}; see `memassay show`, "
-                "mend it and run the same command again"
+                f"{self._in_a_row} cells failed one after the other, the last with {answer.status}"
+                f"{f' ({answer.detail})' if answer.detail else ''}; mend it and run the same command again"
             )
 
-    async def _attempts(self, cell: CellKey, first: int, lines: LineWriter) -> Status:
-        """Record attempts at a cell until it is no provider failure, or too many; returns the last status."""
+    async def _attempts(self, cell: CellKey, first: int, lines: LineWriter) -> Answer:
+        """Record attempts at a cell until it is no provider failure, or too many; returns the last."""
         arm = self._arms[cell.arm]
         alone = self._asks(cell) and getattr(self._answering.agent(arm), "retries_itself", False)
         last = first + (1 if alone else PROVIDER_ATTEMPTS) - 1
@@ -196,7 +192,7 @@ class Driver:
             if _ends(answer.status) or attempt == last or self.stores.lacks(cell, self._tasks[cell.task]):
                 break
             await asyncio.sleep(_BACKOFF_SECONDS * 2 ** (attempt - first))
-        return answer.status
+        return answer
 
     def _give_up(self, cell: CellKey, reason: str) -> None:
         """Leave an arm out from here on: its memory says that it cannot be measured here."""

@@ -115,7 +115,7 @@ def costs_of(plan: Plan) -> tuple[dict[str, float | None], float | None]:
         known = agent.price(usage_of(plan, arm)) if isinstance(agent, Priced) else None
         arms[arm.name] = known if known is not None else 0.0 if free else None
     judging: float | None = 0.0
-    for judge in plan.model_judges:
+    for judge in (judge for judge in plan.model_judges if judge.live):
         cost = judge.price(Usage(input=_JUDGED, output=_VERDICT))
         cost = 0.0 if cost is None and judge.model != "real" else cost
         judging = None if cost is None or judging is None else judging + cost

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,12 @@ KS = (5, 10, 20)
 NO_AGENT = "none"
 AGENT, JUDGE = "agent", "judge"
 """What ``--set agent.key=value`` and ``--set judge.key=value`` set."""
+
+# What is written for a judge's name; no model is called so.
+_MISTAKEN = {
+    **dict.fromkeys(("strict", "judge", "binry", "binery"), "binary"),
+    **dict.fromkeys(("generous", "loose", "lenien", "leniant"), "lenient"),
+}
 
 
 class _Table(BaseModel):
@@ -119,6 +126,10 @@ class Experiment(_Table):
     primary: Primary | None = None
 
 
+class Sketch(Experiment):
+    """An experiment that is planned and not run: what its agent is made of need not be on this machine."""
+
+
 def read_experiment(path: Path) -> dict[str, Any]:
     """The tables of an experiment file, unchecked.
 
@@ -170,8 +181,17 @@ def _check_stage(experiment: Experiment) -> None:
         raise UsageError("The stage 'answer' needs an agent: --agent extractive needs no key.")
     if not answers and experiment.agent != NO_AGENT:
         raise UsageError(f"The stage 'retrieval' asks no agent; leave --stage out, or --agent {experiment.agent}.")
-    if not answers and (experiment.judges or experiment.repetitions > 1 or experiment.agent_options):
-        raise UsageError("Judges, repetitions and settings of an agent need an agent: --agent extractive needs no key.")
+    settings = dict(experiment.agent_options)
+    given = {
+        "--model": settings.pop("model", None) is not None,
+        "--set agent.…": bool(settings),
+        "--judge": bool(experiment.judges),
+        "--repetitions": experiment.repetitions > 1,
+    }
+    asked = [flag for flag, there in given.items() if there]
+    if not answers and asked:
+        one = "--agent api asks a model" if "--model" in asked else "--agent extractive needs no key"
+        raise UsageError(f"{', '.join(asked)}: there is no agent for it; name one with --agent ({one}).")
 
 
 def _defaults(suite: Any) -> Mapping[str, Any]:
@@ -211,14 +231,19 @@ def judge_entry(text: str) -> dict[str, str]:
     """``MODEL`` or ``JUDGE:MODEL`` as an entry of ``judges``.
 
     Raises:
-        UsageError: the model is missing.
+        UsageError: the model is missing, or what stands before the colon is another name for a judge.
     """
     use, colon, model = text.partition(":")
     # A model's own name may hold a colon ("qwen2:0.5b"): only a judge's name in front of it is one.
     known = colon and use in registry.judges.names()
+    meant = _MISTAKEN.get(use.lower(), "") if colon and not known else ""
+    if meant:
+        raise UsageError(f"--judge {text!r}: there is no judge {use!r}. Did you mean {meant}:{model or 'MODEL'}?")
+    if known and "model" not in inspect.signature(registry.judges.get(use)).parameters:
+        raise UsageError(f"--judge {text!r}: {use!r} asks no model; write --judge MODEL or --judge lenient:MODEL.")
     found = {"use": use, "model": model} if known else {"use": "binary", "model": text}
     if not found["model"]:
-        raise UsageError(f"--judge {text!r}: write --judge MODEL or --judge lenient:MODEL.")
+        raise UsageError(f"--judge {text!r}: write --judge MODEL, binary:MODEL (the same) or lenient:MODEL.")
     return found
 
 
@@ -245,7 +270,14 @@ def apply_settings(
         table = (others or {}).get(name, entries.get(name))
         if table is None:
             raise UsageError(f"--set {setting!r}: this run has no memory {name!r}.{suggestion(name, entries)}")
-        try:
-            table[key] = json.loads(value)
-        except ValueError:
-            table[key] = value
+        table[key] = _value(value)
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON, else text."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    # A number that is not in its usual form ("1e3") stays as it was typed: it becomes 1000.0 where a setting asks so.
+    return text if isinstance(value, (int, float)) and json.dumps(value) != text.strip() else value

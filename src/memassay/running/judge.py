@@ -58,6 +58,21 @@ def judge_run(
         GuardError: a judge of that id has judged here with other settings.
         RunLocked: another process is judging.
     """
+    return asyncio.run(_judged(run, judges, tasks, counted, controls, on_cell, purse or Purse()))
+
+
+async def _judged(
+    run: RunFolder,
+    judges: Sequence[Judge],
+    tasks: Sequence[Task],
+    counted: Mapping[Key, Counted],
+    controls: set[str],
+    on_cell: Callable[[], None],
+    purse: Purse,
+) -> str:
+    for judge in judges:
+        if isinstance(judge, ModelJudge):
+            await judge.prepare()  # before its manifest is written: a judge without a key leaves nothing behind
     by_id = {task.id: task for task in tasks}
     with contextlib.ExitStack() as stack:
         writers = [stack.enter_context(run.judge_writer(judge.id, judge.config)) for judge in judges]
@@ -80,7 +95,7 @@ def judge_run(
                     dossier = None if answer.status.kind == "memory" else _dossier(run, answer)
                     yield _Work(Cell(task=task, answer=answer, dossier=dossier), mark, wanted)
 
-        return asyncio.run(_Bench(judges, writers, purse or Purse()).judge(work()))
+        return await _Bench(judges, writers, purse).judge(work())
 
 
 class _Bench:

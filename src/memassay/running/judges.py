@@ -73,6 +73,16 @@ class ModelJudge:
         scores = {self.metric if name == _STEM else name: value for name, value in verdict.scores.items()}
         return verdict.model_copy(update={"scores": scores, "model": self.model})
 
+    async def prepare(self) -> None:
+        """See that the model can be asked.
+
+        Raises:
+            EnvironmentProblem: a package or a key is missing, in one sentence.
+        """
+        prepare = getattr(self._judge, "prepare", None)
+        if prepare is not None:
+            await prepare()
+
     async def close(self) -> None:
         """Let go of the model."""
         if isinstance(self._judge, Closes):

@@ -44,7 +44,7 @@ class Purse:
     def reason(self) -> str:
         """Why no further task was begun, for a person."""
         return (
-            f"the next task could cost more than the ${self.limit:g} of --max-usd (${self.spent:.4f} are spent); "
+            f"the next task could cost more than what is left of the ${self.limit:g} of --max-usd; "
             "run the same command again with a higher one to go on"
         )
 

@@ -17,6 +17,7 @@ from memassay.core.contracts import Suite
 from memassay.core.errors import DataError, GuardError
 from memassay.core.registry import Source, bind_options
 from memassay.core.types import Arm, BuildReport, Task
+from memassay.running.answering import ready
 from memassay.running.build import Stores, make_memories
 from memassay.running.contenders import without_places
 from memassay.running.controls import expectations
@@ -112,11 +113,14 @@ def advance(
     watch.stage("plan", None)
     plan = make_plan(experiment)
     memories, unavailable = make_memories(plan)
+    # What would stop the run is found before the folder is made, so that a refused start leaves nothing behind.
+    purse_of(plan, RunFolder(place.out))
+    agents = asyncio.run(ready(plan)) if answers else {}
     run = enter(plan, place)
     stores = Stores(place.stores_folder, plan, run, memories, watch.building)
     # Locked before anything is built: a second writer of this shard is refused before it spends anything.
     with run.answer_writer(place.writer) as lines:
-        stopped = asyncio.run(_build_and_drive(plan, stores, lines, place, watch, unavailable, answers))
+        stopped = asyncio.run(_build_and_drive(plan, stores, lines, place, watch, unavailable, agents, answers))
     return run, plan, unavailable, stopped
 
 
@@ -163,16 +167,16 @@ async def _build_and_drive(
     place: Place,
     watch: Observer,
     unavailable: dict[str, str],
+    agents: Mapping[str, Any],
     answers: bool,
 ) -> str:
     scopes = len({t.scope for t in plan.tasks})
-    driver = Driver(plan, stores.run, stores, unavailable, watch.drove, purse_of(plan, run=stores.run))
-    if answers:
-        await driver.prepare()
     watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
     await stores.build_all(unavailable, watch.built)
     if answers:
         watch.stage("answer", None)
+        purse = purse_of(plan, stores.run)
+        driver = Driver(plan, stores.run, stores, unavailable, watch.drove, purse, agents)
         return (await driver.drive(lines, place.shard, place.workers)).stopped
     return ""
 
@@ -187,14 +191,18 @@ def conclude(
     """Judge what is answered and write ``summary.json``."""
     watch = observer or Silent()
     with run.concluding():
-        plan = replace(plan, model_judges=with_kept(plan.model_judges, run.judge_manifests()))
+        named = {judge.id for judge in plan.model_judges}
+        kept = [(name, about) for name, about in run.judge_manifests() if name in named or run.judged(name)]
+        plan = replace(plan, model_judges=with_kept(plan.model_judges, kept))
         counted, _ = run.counted()
         watch.stage("judge", len(counted))
         controls = {arm.name for arm in plan.arms if arm.role == "control"}
         purse = purse_of(plan, run=run)
         unjudged = judge_run(run, live(plan.all_judges), plan.tasks, counted, controls, watch.judged, purse)
         watch.stage("summarise", None)
-        summary = summarise(run, plan, unavailable, stopped=stopped or unjudged)
+        silent = [judge.id for judge in plan.model_judges if not run.judged(judge.id)]
+        plan = replace(plan, model_judges=tuple(judge for judge in plan.model_judges if judge.id not in silent))
+        summary = summarise(run, plan, unavailable, stopped=stopped or unjudged, silent=silent)
         run.write_summary(summary)
     return summary
 

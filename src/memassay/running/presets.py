@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from memassay.core import registry
 from memassay.core.errors import UnknownName, UsageError, suggestion
+from memassay.running.experiment import memory_entries
 
 _TALK: Mapping[str, Mapping[str, Any]] = {
     "fs": {"use": "files/folder", "layout": "pages", "role": "baseline"},
@@ -40,15 +42,16 @@ def preset_budgets(name: str, suite: str) -> tuple[int, ...] | None:
 
 
 def preset_entries(name: str, suite: str, chosen: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """The arms of a line-up for a suite, or those of them that are chosen.
+    """The arms of a line-up for a suite, or those of them that are chosen, and the user's own after them.
 
     Args:
         name: the line-up.
         suite: the suite that is run.
-        chosen: names of its arms, each text comma-separated; all where empty.
+        chosen: names of its arms, and arms of the user's own, each text comma-separated; without a name of its arms it
+            is the whole line-up.
 
     Raises:
-        UnknownName, UsageError: no such line-up, none for this suite, no such arm.
+        UnknownName, UsageError: no such line-up, none for this suite, neither an arm of it nor a memory.
     """
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
@@ -58,11 +61,18 @@ def preset_entries(name: str, suite: str, chosen: Sequence[str] = ()) -> dict[st
             f"The preset {name!r} has no arms for the suite {suite!r}; it has some for {', '.join(suites)}."
         )
     arms = suites[suite]
-    wanted = [word.strip() for text in chosen for word in text.split(",")] or list(arms)
-    for arm in wanted:
-        if arm not in arms:
-            raise UsageError(f"The preset {name!r} has no arm {arm!r} for {suite!r}.{suggestion(arm, arms)}")
-    return {arm: dict(arms[arm]) for arm in wanted}
+    words = [word.strip() for text in chosen for word in text.split(",")]
+    own = memory_entries(",".join(words)) if words else {}
+    for word, entry in own.items():
+        base = str(entry["use"]).partition("/")[0]
+        if word not in arms and not registry.is_file(str(entry["use"])) and base not in registry.memories.names():
+            known = [*arms, *registry.memories.names()]
+            raise UsageError(
+                f"The preset {name!r} has no arm {word!r} for {suite!r}, and no memory is called so."
+                f"{suggestion(word, known)}"
+            )
+    wanted = [word for word in own if word in arms] or list(arms)
+    return {arm: dict(arms[arm]) for arm in wanted} | {n: entry for n, entry in own.items() if n not in arms}
 
 
 def give_store(entries: Mapping[str, dict[str, Any]], folder: Path) -> None:
@@ -73,8 +83,25 @@ def give_store(entries: Mapping[str, dict[str, Any]], folder: Path) -> None:
     """
     if not folder.is_dir():
         raise UsageError(f"--store {str(folder)!r} is no folder; give one with a folder of pages per conversation.")
-    takers = [entry for entry in entries.values() if str(entry.get("use", "")).partition("/")[0] == "curated"]
+    takers = [entry for entry in entries.values() if _takes_store(entry)]
     if not takers:
         raise UsageError("--store is for the arms that take a finished store; add one, such as --arm curated/dossier.")
     for entry in takers:
         entry.setdefault("store", str(folder))
+
+
+def check_stores(entries: Mapping[str, dict[str, Any]]) -> None:
+    """Refuse arms that read a store of the user's and have none.
+
+    Raises:
+        UsageError: there are some, with the names of all others.
+    """
+    lacking = [name for name, entry in entries.items() if _takes_store(entry) and "store" not in entry]
+    others = [name for name in entries if name not in lacking]
+    if lacking:
+        without = f", or leave them out: --arm {','.join(others)}" if others else ""
+        raise UsageError(f"{', '.join(lacking)}: a finished store is read there; give one with --store DIR{without}.")
+
+
+def _takes_store(entry: Mapping[str, Any]) -> bool:
+    return str(entry.get("use", "")).partition("/")[0] == "curated"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memassay.running.contenders import SPEAKS
+from memassay.running.markers import MARKER
 from memassay.running.plan import Plan
 from memassay.runs.folder import Counted, Key, RunFolder
 from memassay.stats import Band
@@ -26,6 +28,9 @@ def publishable(
     chance: Mapping[str, Band],
     headline: str,
     differing: int = 0,
+    *,
+    stopped: str = "",
+    silent: Sequence[str] = (),
 ) -> dict[str, Any]:
     """``{"value", "reasons"}`` by the rules of docs/statistics.md.
 
@@ -39,6 +44,8 @@ def publishable(
         chance: bands of the random control.
         headline: the metric shown first.
         differing: cells finished twice with another outcome.
+        stopped: why the run was stopped before its end, or "".
+        silent: judges that were asked and gave no verdict.
     """
     reasons: list[str] = []
     if all(arm.name in unavailable for arm in plan.contenders):
@@ -46,19 +53,27 @@ def publishable(
     if plan.suite.data == "generated":
         reasons.append("the data are a generated sample")
     kinds: dict[str, Counter[str]] = {}
+    # A planted task asks the memory alone: it is no answer of an agent.
+    planted = {task.id for task in plan.tasks if task.category == MARKER and plan.answers}
+    have = 0
     for key, record in counted.items():
-        if key[1] not in unavailable:
+        have += key[1] not in unavailable
+        if key[1] not in unavailable and key[0] not in planted:
             kinds.setdefault(key[1], Counter())[record.status.kind] += 1
-    have = sum(c.total() for c in kinds.values())
     if have < planned:
-        reasons.append(f"{planned - have} of {planned} cells are missing; run the same command again")
+        why = "the run was stopped" if stopped else "run the same command again"
+        reasons.append(f"{planned - have} of {planned} cells are missing; {why}")
     reasons += _failures(plan, kinds)
     if differing:
         reasons.append(f"{differing} cells were finished twice with different outcomes (the first counts)")
     if not plan.experiment.controls:
         reasons.append("the controls were switched off")
-    reasons += [_why(name, control) for name, control in controls.items() if not control["passed"]]
-    if plan.answers and (plan.identity.get("agent") or {}).get("model") == "scripted":
+    if have >= planned:  # bands hold for all the questions, not for some of them
+        reasons += [_why(name, control) for name, control in controls.items() if not control["passed"]]
+    elif controls:
+        reasons.append("the controls are checked once the run is complete")
+    reasons += [f"judge {name} gave no verdict" for name in silent]
+    if plan.answers and (plan.identity.get("agent") or {}).get(SPEAKS) == "scripted":
         reasons.append("the agent is a scripted stand-in")
     if any(judge.model == "scripted" for judge in plan.model_judges):
         reasons.append("a judge is a scripted stand-in")

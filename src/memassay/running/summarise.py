@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
-from memassay.running.contenders import without_places
+from memassay.running.contenders import SPEAKS, without_places
 from memassay.running.controls import check_controls
 from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
 from memassay.running.gathering import Gathered, gather
@@ -31,7 +31,13 @@ KINDS = ("memory", "provider", "harness")
 
 
 def summarise(
-    run: RunFolder, plan: Plan, unavailable: Mapping[str, str], *, log_reads: bool = True, stopped: str = ""
+    run: RunFolder,
+    plan: Plan,
+    unavailable: Mapping[str, str],
+    *,
+    log_reads: bool = True,
+    stopped: str = "",
+    silent: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The summary of a run as far as it has come (architecture.md, section 7).
 
@@ -41,6 +47,7 @@ def summarise(
         unavailable: arms that cannot be measured, with the reason.
         log_reads: note the read of the test split in the folder's parent.
         stopped: why the run was stopped before its end, or "".
+        silent: judges that were asked and gave no verdict.
     """
     counted, extra = run.counted()
     gathered = gather(run, plan, unavailable)
@@ -58,7 +65,7 @@ def summarise(
         )
         for arm in plan.contenders
     }
-    model = str((plan.identity.get("agent") or {}).get("model", "none"))
+    model = str((plan.identity.get("agent") or {}).get(SPEAKS, "none"))
     controls: dict[str, Any] = {}
     if plan.experiment.controls:
         marker_scores = _marker_scores(run, plan, unavailable)
@@ -92,7 +99,17 @@ def summarise(
         "budgets": list(plan.experiment.budgets),
         "ks": list(plan.experiment.ks),
         "publishable": publishable(
-            plan, run, counted, planned, controls, unavailable, bands, headline(plan), extra["differing"]
+            plan,
+            run,
+            counted,
+            planned,
+            controls,
+            unavailable,
+            bands,
+            headline(plan),
+            extra["differing"],
+            stopped=stopped,
+            silent=silent,
         ),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),

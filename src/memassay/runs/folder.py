@@ -311,7 +311,8 @@ class RunFolder:
         """The file of one judge configuration; writers take turns. Its own manifest is guarded."""
         manifest = self.path / "judgements" / f"{judge}.json"
         plain = json.loads(canonical_json(config))
-        if manifest.exists():
+        # A judge that has judged nothing yet may be asked in another way.
+        if manifest.exists() and self.judged(judge):
             guard(json.loads(manifest.read_text("utf-8")), plain, f"{self.path}/judgements/{judge}")
         else:
             write_whole(manifest, json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n")

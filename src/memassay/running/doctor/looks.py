@@ -69,7 +69,7 @@ class _Watched(Answering):
     """Makes the request of a cell as a run does, folder and tools included, and sends it to a scripted server."""
 
     def __init__(self, plan: Plan, stores: Stores, sender: Sender) -> None:
-        super().__init__(plan, stores)
+        super().__init__(plan, stores, {})
         self._sender = sender
         self._seen: dict[str, Look] = {}
 

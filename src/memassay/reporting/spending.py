@@ -1,0 +1,39 @@
+"""What a run cost, in one line: answers, verdicts and audits."""
+
+from __future__ import annotations
+
+from memassay.reporting import figures
+from memassay.reporting.reading import Reading, listed
+from memassay.reporting.values import mapping
+
+
+def spending(reading: Reading) -> str:
+    """``$0.10 (answers $0.08, judges $0.02)``, every attempt counted; "" where nothing cost anything.
+
+    What a script is told to cost is in it, since a limit of money counts it too. A part with a price that is not known
+    is named: the sum is too low by it.
+    """
+    answers = [arm.at("usage", "answers") for arm in reading.arms]
+    judges = [mapping(judge.raw.get("usage")) for judge in reading.judges if not judge.scripted]
+    audits = [mapping(judge.audit.get("usage")) for judge in reading.judges if not judge.scripted]
+    paid = {
+        "answers": [figures.finite(used.get("attempts_usd")) for used in answers],
+        "judges": [figures.finite(used.get("cost_usd")) for used in judges if used.get("n")],
+        "audits": [figures.finite(used.get("cost_usd")) for used in audits if used],
+    }
+    sums = {name: sum(filter(None, found)) for name, found in paid.items()}
+    total = sum(sums.values())
+    if not total:
+        return ""
+    said = ", ".join(f"{name} {figures.money(amount)}" for name, amount in sums.items() if amount)
+    unknown = [name for name in ("judges", "audits") if None in paid[name]]
+    if any(used.get("n") and used.get("cost_usd") is None and used.get("reported_usd") is None for used in answers):
+        unknown.insert(0, "answers")
+    least = f", and {listed(unknown)} at prices that our table lacks" if unknown else ""
+    return f"{figures.money(total)} ({said}){least}"
+
+
+def cost_line(reading: Reading) -> str:
+    """``cost: $0.10 (answers $0.08, judges $0.02)``, or ""."""
+    spent = spending(reading)
+    return f"cost: {spent}" if spent else ""
