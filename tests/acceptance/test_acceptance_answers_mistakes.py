@@ -73,9 +73,11 @@ def test_the_text_of_an_error_is_never_graded(
     assert "Traceback" not in ran.err
     arm = ran.json["arms"]["lexical/dossier"]
     assert arm["failures"]["harness" if status == "harness-error" else "provider"] == 4
-    for name in ("f1", "exact_match", "bleu1", metric(ran.json, "j.json")):
-        estimate = arm["metrics"].get(name)
-        assert estimate is None or (estimate["value"], estimate["n"]) == (None, 0)
+    for name in ("f1", "exact_match", "bleu1"):
+        assert (arm["metrics"][name]["value"], arm["metrics"][name]["n"]) == (None, 0)
+    # A judge that had nothing to judge is no column, and the run says so.
+    assert ran.json["judges"] == [] and "j" not in arm["metrics"]
+    assert any("gave no verdict" in reason for reason in ran.json["publishable"]["reasons"])
     assert not any(j["scores"] for lines in verdicts(out).values() for j in lines)
     assert not ran.json["publishable"]["value"]
 

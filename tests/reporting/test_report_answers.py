@@ -44,7 +44,7 @@ def test_answers_stand_first_and_recall_after_them() -> None:
     assert len(found.find("svg", "chart", within=found.by_id("arms"))) == 2
     assert len(found.find("svg", "chart", within=found.by_id("comparisons"))) == 2
     assert found.text(found.find("h1")[0]).endswith("on LOCOMO, answered by api, some-model")
-    assert "api, some-model answered each question 3 times" in found.text(found.by_id("answers"))
+    assert "Each question was answered by api, some-model 3 times" in found.text(found.by_id("answers"))
     retrieval = page(summary(3))
     assert "answers" not in [attrs.get("id") for _, attrs in retrieval.elements]
 
@@ -159,7 +159,7 @@ def test_tokens_of_four_kinds_and_both_columns_of_money() -> None:
     ]  # fmt: skip
     assert money[0][-1] == "per right answer (j)"
     assert money[1][1:5] == ["$61.20", "$61.50", "−$0.30", "$62.75"]
-    assert money[1][5:] == ["$0.0133", "$0.0214"]
+    assert money[1][5:] == ["$0.013", "$0.021"]
     assert "retrieve p50" not in building[0], "a cell's time is retrieval and answer together"
     assert "retrieve p50" in tables(page(summary(2)), "cost")[0][0]
 
@@ -174,7 +174,7 @@ def test_money_that_is_not_known_is_no_zero() -> None:
     found = page(made)
     money = tables(found, "cost")[1]
     assert [cell[0] for cell in money[1][1:5]] == ["–", "$", "–", "$"]
-    assert money[1][5] == "$0.0133", "as reported, where our table lacks the model"
+    assert money[1][5] == "$0.013", "as reported, where our table lacks the model"
     assert money[2][-1] == "–"
     assert money[3][1:] == ["–"] * 6
     notes = found.text(found.find("ul", "footnotes", within=found.by_id("cost"))[0])
@@ -206,23 +206,26 @@ def test_failures_by_kind_and_by_status() -> None:
 
 def test_repetitions_or_why_there_are_none() -> None:
     made = answered()
-    why = "every repetition gave the same scores: a deterministic agent has one repetition"
-    made["arms"]["files/folder"]["repetitions"]["j"] |= {"sd": None, "within_task_sd": None, "reason": why}
+    why = "every repetition gave the same scores"
+    whole = f"{why}: a deterministic agent has one repetition"
+    made["arms"]["files/folder"]["repetitions"]["j"] |= {"sd": None, "within_task_sd": None, "reason": whole}
     found = page(made)
     first, rest = tables(found, "repetitions")
     assert first[0] == ["arm", "tasks", "run 1", "run 2", "run 3", "mean", "SD of runs", "SD in a task"]
     assert first[1] == ["lexical/dossier", "1,536", ".616", ".620", ".624", ".620", ".004", ".070"]
     assert first[3][-2:] == ["–", "–"]
     assert why in found_text(found, "repetitions")
+    assert "deterministic" not in found_text(found, "repetitions"), "said of a model, it would be a guess"
+    made["arms"]["files/folder"]["model"] = "none"
+    assert whole in found_text(page(made), "repetitions")
     assert len(rest) == 1 + 5 * 3
     once = answered() | {"repetitions": 1}
     for arm in once["arms"].values():
         arm["repetitions"] = {}
     single = page(once)
     assert "repetitions" not in [attrs.get("id") for _, attrs in single.elements]
-    assert "answered each question once, so how much a re-run would move was not measured" in found_text(
-        single, "answers"
-    )
+    said = "answered by api, some-model once, so how much a re-run would move was not measured"
+    assert said in found_text(single, "answers")
 
 
 def test_arms_of_tools_and_files_have_no_dossier() -> None:
@@ -297,7 +300,38 @@ def test_identity_names_agent_access_and_judges() -> None:
     assert ["repetitions", "3"] in run
     assert column(arms, "access") == ["dossier", "tools", "folder"]
     assert "/home/someone" not in found.text(found.find("header")[0])
-    assert "answered by api, scripted/replies.json" in found.text(found.find("h1")[0])
+    assert found.text(found.find("h1")[0]).endswith("answered by a script (replies.json)")
+
+
+def test_arms_without_a_dossier_have_no_tokens_of_one() -> None:
+    building = tables(page(answered()), "cost")[2]
+    assert column(building, "tokens per dossier p50") == ["11,960", "–", "–"]
+
+
+def test_other_metrics_have_their_names_in_every_table_of_repetitions() -> None:
+    found = page(answered("scripted"))
+    first, scripted, rules = tables(found, "repetitions")
+    assert "metric" not in first[0]
+    assert set(column(scripted, "metric")) == {"j_lenient"}
+    assert set(column(rules, "metric")) == {"f1", "exact_match", "bleu1", "locomo_f1"}
+    titles = [found.text(i) for i in found.find("summary", within=found.by_id("repetitions"))]
+    assert titles == ["Judged by a script", "Every other metric"]
+
+
+def test_a_script_that_answers_and_one_that_judges() -> None:
+    made = answered("scripted", agent_model="scripted")
+    made["agent"]["options"]["model"] = "scripted/replies.json"
+    found = page(made)
+    banners = [found.text(i) for i in found.find("p", "banner")]
+    assert banners[0] == "The answers are a script's, not a model's."
+    assert len(banners) == 2
+    titles = [found.text(i) for i in found.find("summary", within=found.by_id("comparisons"))]
+    assert titles[-1].startswith("Not judged by a script")
+    assert arm_table(made, 100).splitlines()[0] == "LOCOMO: answers by a script (replies.json)"
+    only = answered(agent_model="scripted")
+    only["judges"] = []
+    words = found_text(page(only), "answers") + found_text(page(only), "comparisons")
+    assert "by a script" not in words, "its answers were judged by rules"
 
 
 @pytest.mark.parametrize("width", (24, 60, 80, 120))

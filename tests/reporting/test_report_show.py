@@ -7,11 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 from rich.cells import cell_len
 from test_report_html import HOSTILE
 
+from memassay.cli import show
 from memassay.core.dossier import dossier_of, rendering
-from memassay.core.errors import UnknownName
+from memassay.core.errors import UnknownName, UsageError
 from memassay.core.types import (
     Answer,
     CellKey,
@@ -279,12 +281,12 @@ def test_unknown_names_get_a_suggestion(folder: RunFolder) -> None:
 
 def test_missed_lists_what_the_headline_lost(folder: RunFolder) -> None:
     counts, *lines = missed(folder)
-    assert counts == "missed at all@200: files 2"
+    assert counts == "missed (below 1 at all@200): lexical 0 of 2, files 2 of 2"
     assert [line.split()[:3] for line in lines] == [
         ["conv-1/q4", "files", "multi-hop"],
         ["conv-1/q5", "files", "multi-hop"],
     ]
-    assert list(missed(folder, "lexical")) == []
+    assert list(missed(folder, "lexical")) == ["missed (below 1 at all@200): lexical 0 of 2"]
 
 
 def test_printing_is_plain_when_piped(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,10 +381,11 @@ def test_answers_on_the_screen(answered: RunFolder, width: int) -> None:
     assert "answers f1 .500, bleu1 –" in words
     assert "binary-script (a script) CORRECT j 1 It names the turtle." in words
     assert "tokens: 4,100 input, 48 output, 900 cache read, 100 cache write" in words
-    assert "$0.0132 by our table, $0.0140 as reported" in words and "turns: 3, tool calls: 2" in words
+    assert "$0.013 by our table, $0.014 as reported" in words and "turns: 3, tool calls: 2" in words
     assert 'search(query="' in words
     assert "files tools + folder, ok" in words
     assert "answered: nothing" in words
+    assert "Repetition 1 of 2. Another: memassay show RUN conv-1/q4 --repetition 2" in words
 
 
 def test_answers_as_json_are_plain(answered: RunFolder) -> None:
@@ -416,15 +419,52 @@ def test_a_judge_named_after_a_model_with_a_date_is_one_of_answers() -> None:
 
 def test_missed_follows_the_judge_of_the_headline(answered: RunFolder) -> None:
     counts, *lines = missed(answered)
-    assert counts == "missed at f1: lexical 1, files 1, tools 1"
+    assert counts == "missed (below 1 at f1): lexical 1 of 1, files 1 of 1, tools 1 of 1"
     assert [line.split()[1:4] for line in lines] == [
         ["files", "multi-hop", "Which"],
-        ["lexical", "multi-hop", ".750"],
+        ["lexical", "multi-hop", "f1"],
         ["tools", "multi-hop", "Which"],
     ]
+    assert "  f1 .750  Which" in lines[1]
     answered.write_summary({"headline_metric": "j", "arms": {}})
     assert [line.split()[1] for line in list(missed(answered))[1:]] == ["files", "tools"]
     answered.write_summary({"headline_metric": "all@200", "arms": {}})
-    assert list(missed(answered)) == []
-    answered.write_summary({"headline_metric": "unheard-of", "arms": {}})
-    assert list(missed(answered)) == []
+    assert list(missed(answered)) == ["missed (below 1 at all@200): files 0 of 1, lexical 0 of 1, tools 0 of 1"]
+    answered.write_summary({"headline_metric": "unheard-of", "arms": {"lexical": {}}})
+    why = "no verdict is recorded (memassay judge RUN)"
+    assert list(missed(answered, "files")) == [f"not judged at unheard-of: files: {why}"]
+
+
+def test_missed_says_why_nothing_was_judged(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    arms = {name: {"role": "contender", "access": ["dossier"]} for name in ("files", "lexical")}
+    run.enter({"tokens": "chars4", "budgets": [], "arms": arms, "judges": {}}, {}, "1of1", {}, [task()])
+    ended = (Status.API_ERROR, Status.NETWORK, Status.API_ERROR)
+    with run.answer_writer("1of1") as answers:
+        for repetition, status in enumerate(ended):
+            cell = CellKey(task="conv-1/q4", arm="lexical", repetition=repetition)
+            answers.append(Answer(cell=cell, status=status, steps=(Step(status=status),)).model_dump_json())
+    run.write_summary({"headline_metric": "f1", "arms": {"lexical": {}, "files": {}}})
+    assert list(missed(run)) == [
+        "not judged at f1: lexical: api-error 2, network 1",
+        "not judged at f1: files: no verdict is recorded (memassay judge RUN)",
+    ]
+
+
+def test_every_repetition_can_be_shown(answered: RunFolder) -> None:
+    second = explain(answered, "conv-1/q4", repetition=2)
+    lexical = second.arms[0].given
+    assert lexical and (lexical.text, lexical.repetition, lexical.repetitions) == (SAID["lexical"][1], 2, 2)
+    assert dict(lexical.verdicts[0].scores) == {"f1": 1.0, "bleu1": None}
+    assert "Another: memassay show RUN conv-1/q4 --repetition 1" in explanation_text(second, 100)
+    for outside in (0, 3):
+        with pytest.raises(UsageError, match="from 1 to 2"):
+            explain(answered, "conv-1/q4", repetition=outside)
+
+
+def test_show_takes_a_repetition(answered: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    show.register(app)
+    app(["show", str(answered.path), "conv-1/q4", "--repetition", "2"], standalone_mode=False)
+    assert "a turtle, no doubt" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from memassay.cli.run import AgentFlag, Arms, Model, Preset, Settings
+from memassay.cli.run import AgentFlag, Arms, Model, Preset, Settings, StoreFolder
 
 _HELP = """Look at what a run would use, and at what an agent really sends.
 
@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
         model: Model = None,
         arm: Arms = None,
         preset: Preset = None,
+        store: StoreFolder = None,
         set_: Settings = None,
         json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     ) -> None:
@@ -42,13 +43,14 @@ def register(app: typer.Typer) -> None:
         from memassay.core.errors import UsageError
         from memassay.running.doctor import examine, exit_code, with_every_access
 
-        if agent is None and (model or arm or preset or set_):
-            raise UsageError("--model, --arm, --preset and --set are about an agent; name it with --agent.")
+        if agent is None and (model or arm or preset or store or set_):
+            raise UsageError("--model, --arm, --preset, --store and --set are about an agent; name it with --agent.")
         # One question of the built-in sample, and no more than that is built.
         experiment = experiment_from(
             "locomo",
             arm=arm,
             preset=preset,
+            store=store,
             agent=agent,
             model=model,
             set_=set_,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -63,6 +64,7 @@ _INTERRUPTED = "Interrupted. What is recorded is safe; run the same command agai
 def main() -> None:
     """Run the command; a user's mistake is one sentence, never a traceback; 1 means a failed gate or check."""
     _survive_any_locale()
+    _end_as_by_hand()
     message = ""
     try:
         code = int(app(standalone_mode=False) or 0)
@@ -98,6 +100,15 @@ def main() -> None:
             sys.stderr.flush()
     # Not sys.exit: a plug-in's thread that never returns must not keep the process, nor a full pipe end it with 120.
     os._exit(code)
+
+
+def _end_as_by_hand() -> None:
+    """Being told to end is like Ctrl-C: whatever was started ends too, and no folder of a cell stays behind."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # `nohup` has told the process not to mind; that is left as it is.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _survive_any_locale() -> None:

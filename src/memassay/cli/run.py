@@ -65,9 +65,28 @@ Stage = Annotated[
 AgentFlag = Annotated[str | None, typer.Option("--agent", help="What answers; 'extractive' needs no key and no model.")]
 Model = Annotated[str | None, typer.Option("--model", help="The agent's model.")]
 Judges = Annotated[
-    list[str] | None, typer.Option("--judge", help="A model that judges: MODEL, or lenient:MODEL; may be repeated.")
+    list[str] | None,
+    typer.Option("--judge", help="A model that judges: MODEL (the same as binary:MODEL), or lenient:MODEL."),
 ]
-MaxUsd = Annotated[float | None, typer.Option("--max-usd", min=0, help="Stop before the run costs more dollars.")]
+
+
+def above_zero(value: float | None) -> float | None:
+    """A limit of money.
+
+    Raises:
+        UsageError: it is not above 0.
+    """
+    from memassay.core.errors import UsageError
+
+    if value is not None and not value > 0:
+        raise UsageError(f"--max-usd {value:g}: give US dollars above 0; leave it out for no limit.")
+    return value
+
+
+MaxUsd = Annotated[
+    float | None,
+    typer.Option("--max-usd", callback=above_zero, help="Stop before the run costs more dollars (above 0)."),
+]
 Repetitions = Annotated[int | None, typer.Option("--repetitions", min=1, help="Answers per question and arm.")]
 Preset = Annotated[str | None, typer.Option("--preset", help="A published line-up of arms, such as iwe-2026.")]
 StoreFolder = Annotated[
@@ -121,6 +140,7 @@ def experiment_from(
         memory_entries,
         read_experiment,
     )
+    from memassay.running.presets import check_stores, give_store, preset_budgets, preset_entries
 
     tables: dict[str, Any] = read_experiment(Path(target)) if target.endswith(".toml") else {"suite": target}
     if stage not in (None, "retrieval", "answer"):
@@ -132,8 +152,6 @@ def experiment_from(
     named = [*([memory] if memory else []), *(arm or [])]
     given: dict[str, dict[str, Any]] = {}
     if preset is not None:
-        from memassay.running.presets import preset_budgets, preset_entries
-
         wide = preset_budgets(preset, str(tables.get("suite")))
         tables |= {"budgets": list(wide)} if wide and "budgets" not in tables else {}
         given |= preset_entries(preset, str(tables.get("suite")), named)
@@ -148,9 +166,9 @@ def experiment_from(
     judge_options: dict[str, Any] = {}
     apply_settings(entries, set_ or [], {AGENT: agent_options, JUDGE: judge_options})
     if store is not None:
-        from memassay.running.presets import give_store
-
         give_store(entries, store)
+    if given:
+        check_stores(entries)
     options = _table("options", tables.get("options", {}))
     for name, path in (("data", data), ("corrections", corrections), ("docs", docs), ("questions", questions)):
         if path is not None:
@@ -180,6 +198,10 @@ def experiment_from(
         "controls": False if no_controls else None,
     }
     tables |= {name: value for name, value in flags.items() if value is not None}
+    if judge_options and not judge:
+        tables["judges"] = [_with_options(entry, judge_options) for entry in tables.get("judges", [])]
+        if not tables["judges"]:
+            raise UsageError("--set judge.… is about the judges of --judge; name one.")
     return experiment_of(tables)
 
 
@@ -189,6 +211,11 @@ def _table(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"Experiment, {name}: this must be a table, written [{name}], not {value!r:.40}.")
     return dict(value)
+
+
+def _with_options(judge: Any, options: dict[str, Any]) -> dict[str, Any]:
+    entry = _table("judges", judge)
+    return entry | {"options": _table("judges.options", entry.get("options", {})) | options}
 
 
 def _words(text: str | None) -> list[str] | None:
@@ -268,16 +295,14 @@ def run(
     shard: Shard = "1/1",
     json_: Annotated[bool, typer.Option("--json", help="Print summary.json.")] = False,
 ) -> None:
+    from memassay.cli.estimate import AnnouncingBar
     from memassay.cli.output import print_json, print_summary, say
-    from memassay.cli.progress import Bar
     from memassay.reporting import write_reports
     from memassay.running.pipeline import Place, run_experiment, sections_of
 
     folder = out or Path("runs") / experiment.suite
     place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
-    if experiment.stage == "answer":
-        _show_estimate(experiment)
-    with Bar() as bar:
+    with AnnouncingBar(experiment) as bar:
         summary = run_experiment(experiment, place, bar)
     write_reports(folder, summary, sections_of(summary))
     reasons = {name: arm["reason"] for name, arm in summary["arms"].items()}
@@ -295,22 +320,6 @@ def run(
     say(f"report: {folder / 'report.html'}")
     refuse_stopped(summary)
     refuse_unfinished(summary)
-
-
-def _show_estimate(experiment: Experiment) -> None:
-    """Say what a run that asks an agent will do, before anything is spent."""
-    from memassay.cli.output import say
-    from memassay.running.estimate import costs_of, estimate_of
-    from memassay.running.plan import make_plan
-
-    plan = make_plan(experiment)
-    arms, judging = costs_of(plan)
-    free = judging == 0 and all(cost == 0 for cost in arms.values())
-    found = estimate_of(plan)
-    shown = ("answers", "judgements", "tokens sent", "cost in US dollars", "no price is known for", "reckoned from")
-    for name in ("answers", "judgements") if free else (*shown, "stops before"):
-        if found.get(name) is not None:
-            say(f"{name}: {found[name]}")
 
 
 def build(experiment: Experiment, out: Out = None, stores: Stores = None) -> None:
@@ -348,19 +357,15 @@ def plan(
     experiment: Experiment,
     json_: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
+    from memassay.cli.estimate import estimate_without_programs, shown
     from memassay.cli.output import print_json
-    from memassay.running.build import make_memories
-    from memassay.running.estimate import estimate_of
-    from memassay.running.plan import make_plan
 
-    intended = make_plan(experiment)
-    make_memories(intended)
-    estimate = estimate_of(intended)
+    estimate = estimate_without_programs(experiment)
     if json_:
         print_json(estimate)
         return
     for name, value in estimate.items():
-        typer.echo(f"{name:<24} {value}")
+        typer.echo(f"{name:<24} {shown(name, value)}")
 
 
 def register(app: typer.Typer) -> None:

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memassay.cli.run import above_zero
+
+if TYPE_CHECKING:
+    from memassay.running.experiment import JudgeEntry
+
 RunPath = Annotated[Path, typer.Argument(help="The run's folder.")]
+JudgeSettings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="How the judges of --judge are reached: judge.base_url=URL, judge.key_env=NAME, …"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def judges_named(by: Sequence[str] | None, settings: Sequence[str] | None) -> list[JudgeEntry]:
+    """The judges of ``--judge`` with the settings of ``--set judge.key=value``.
+
+    Raises:
+        UsageError: a flag is wrong, or a setting looks like a secret.
+    """
+    from memassay.core.errors import UsageError
+    from memassay.running.secrets import refuse_secrets
+    from memassay.running.experiment import JUDGE, JudgeEntry, apply_settings, judge_entry
+
+    for setting in settings or ():
+        if not setting.startswith(f"{JUDGE}."):
+            raise UsageError(f"--set {setting!r}: only judges have settings here; write --set judge.key=value.")
+    if settings and not by:
+        raise UsageError("--set judge.… is about the judges of --judge; name one.")
+    options: dict[str, Any] = {}
+    apply_settings({}, settings or (), {JUDGE: options})
+    refuse_secrets(options, "the judges")
+    return [JudgeEntry(**judge_entry(text), options=options) for text in by or ()]
 
 
 def register(app: typer.Typer) -> None:
@@ -18,10 +49,17 @@ def register(app: typer.Typer) -> None:
     def judge(
         run: RunPath,
         by: Annotated[
-            list[str] | None, typer.Option("--judge", help="A model that judges too: MODEL, or lenient:MODEL.")
+            list[str] | None,
+            typer.Option(
+                "--judge", help="A model that judges too: MODEL (the same as binary:MODEL), or lenient:MODEL."
+            ),
         ] = None,
+        set_: JudgeSettings = None,
         max_usd: Annotated[
-            float | None, typer.Option("--max-usd", min=0, help="Stop before the run costs more dollars in all.")
+            float | None,
+            typer.Option(
+                "--max-usd", callback=above_zero, help="Stop before the run costs more dollars in all (above 0)."
+            ),
         ] = None,
         json_: Json = False,
     ) -> None:
@@ -29,13 +67,12 @@ def register(app: typer.Typer) -> None:
         from memassay.cli.output import print_json, print_summary
         from memassay.cli.progress import Bar
         from memassay.reporting import write_reports
-        from memassay.running.experiment import JudgeEntry, judge_entry
         from memassay.running.pipeline import rejudge, sections_of
         from memassay.runs.folder import RunFolder
 
         folder = RunFolder.existing(run)
         with Bar() as bar:
-            summary = rejudge(folder, bar, [JudgeEntry(**judge_entry(text)) for text in by or ()], max_usd)
+            summary = rejudge(folder, bar, judges_named(by, set_), max_usd)
         write_reports(run, summary, sections_of(summary))
         if json_:
             print_json(summary)

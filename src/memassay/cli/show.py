@@ -18,6 +18,9 @@ def register(app: typer.Typer) -> None:
             str, typer.Argument(help="The task's id, such as conv-26/q12; 'missed' lists what was missed.")
         ],
         arm: Annotated[str | None, typer.Option("--arm", help="Only this arm.")] = None,
+        repetition: Annotated[
+            int, typer.Option("--repetition", help="Which answer, where each question was asked several times.")
+        ] = 1,
         json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     ) -> None:
         from memassay.cli.output import print_json
@@ -29,7 +32,7 @@ def register(app: typer.Typer) -> None:
             for line in missed(folder, arm):
                 typer.echo(line)
             return
-        explanation = explain(folder, task, arm)
+        explanation = explain(folder, task, arm, repetition)
         if json_:
             print_json(explanation.as_json())
         else:

@@ -23,6 +23,8 @@ VERSION = 1
 _READINGS = 2  # a reply that cannot be read is asked for once more
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME = 80
+# What may stand before a model's name without being a part of it.
+PROVIDERS = ("anthropic", "openai", "local", "scripted")
 
 
 class Unreadable(ValueError):
@@ -215,5 +217,11 @@ def _record(reply: Reply) -> dict[str, JsonValue]:
 
 
 def file_name(model: str) -> str:
-    """A model's name as a part of a file's name: what stands after the last slash, in safe letters."""
-    return _UNSAFE.sub("-", model.rstrip("/").rpartition("/")[2]).strip(".-")[:_LONGEST_NAME] or "model"
+    """A model's name as a part of a file's name: what stands after the last slash, in safe letters.
+
+    Where that says less than the name did (an owner, a tag after a colon), six digits of its digest follow.
+    """
+    owner, _, last = model.rstrip("/").rpartition("/")
+    safe = _UNSAFE.sub("-", last).strip(".-")[:_LONGEST_NAME] or "model"
+    whole = safe == last and owner in ("", *PROVIDERS)
+    return safe if whole else f"{safe}-{digest_text(model)[:6]}"

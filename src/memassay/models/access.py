@@ -38,7 +38,7 @@ class Access:
         address = self.base_url or os.environ.get(self.address_env) or self.official
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"base_url must be an address such as http://127.0.0.1:8000/v1, not {shown(address)!r}.")
+            raise UsageError(f"base_url must be an address such as http://127.0.0.1:8000/v1, not {_typed(address)!r}.")
         object.__setattr__(self, "address", address)
 
     @property
@@ -84,6 +84,11 @@ class Access:
             return value.replace(key, f"[{self.key_env}]")
         told, mark = (json.dumps(text)[1:-1] for text in (key, f"[{self.key_env}]"))
         return json.loads(json.dumps(value).replace(told, mark))
+
+
+def _typed(address: str) -> str:
+    """What was given for an address and is none, without what may be a login or a query."""
+    return address.partition("?")[0].rpartition("@")[2]
 
 
 def shown(address: str) -> str:

@@ -56,11 +56,11 @@ def print_arms(summary: Mapping[str, Any]) -> None:
     _write(arm_table(summary, width, color=color))
 
 
-def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation:
+def explain(folder: RunFolder, task: str, arm: str | None = None, repetition: int = 1) -> Explanation:
     """One task of a run, explained; see :func:`memassay.reporting.show_run.explain`."""
     from memassay.reporting.show_run import explain as from_run
 
-    return from_run(folder, task, arm)
+    return from_run(folder, task, arm, repetition)
 
 
 def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:

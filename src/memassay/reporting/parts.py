@@ -169,7 +169,9 @@ def _comparison_grid(reading: Reading, title: str, found: Sequence[Comparison], 
         Col("verdict"),
     )
     unequal = [c.raw.get("equal_budget") is False for c in found]
-    note = f"{UNEQUAL[0].upper()}{UNEQUAL[1:]} in every line of this table." if all(unequal) else ""
+    note = (
+        f"{UNEQUAL[0].upper()}{UNEQUAL[1:]} in every line of this table; see How to read this." if all(unequal) else ""
+    )
     rows = []
     for c, differs in zip(found, unequal, strict=True):
         verdict = verdict_words(c, reading)

@@ -282,7 +282,10 @@ class Reading:
 
     @cached_property
     def agent(self) -> str:
-        """Who answered: ``api, MODEL``, ``extractive`` or ``a script (FILE)``, of a path the last name; "" if nobody."""
+        """Who answered: ``api, MODEL``, ``extractive`` or ``a script (FILE)``; "" where nobody did.
+
+        Of a file only its name is said.
+        """
         about = mapping(self.raw.get("agent"))
         model = words(mapping(about.get("options")).get("model"))
         if model.startswith("scripted/"):

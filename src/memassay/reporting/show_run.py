@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from memassay.core.errors import DataError, UnknownName
+from memassay.core.errors import DataError, UnknownName, UsageError
 from memassay.core.types import Answer, Dossier, Judgement
 from memassay.reporting.explanation import Explanation
 from memassay.reporting.figures import share
@@ -14,23 +14,25 @@ from memassay.reporting.given import given
 from memassay.reporting.show import Cell, explain_task
 from memassay.reporting.text import one_line, shorten
 from memassay.reporting.values import mapping, sequence
-from memassay.runs.folder import RunFolder, key_of
+from memassay.runs.folder import Key, RunFolder, key_of
 from memassay.runs.lines import read_lines
 
 HINTS = "oracle"
 """The control whose dossier shows every gold turn with its speaker."""
 
 
-def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation:
+def explain(folder: RunFolder, task: str, arm: str | None = None, repetition: int = 1) -> Explanation:
     """One task of a run, explained, for every arm or for one.
 
     Args:
         folder: the run.
         task: the task's id.
         arm: only this arm (controls can be asked for by name).
+        repetition: which of an arm's answers, from 1; of an arm with fewer (a control) the last.
 
     Raises:
         UnknownName: no such task, or no such arm, with the closest names.
+        UsageError: no arm has so many repetitions.
         DataError: the run folder is damaged.
     """
     identity = mapping(folder.manifest["identity"])
@@ -42,10 +44,13 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
         raise UnknownName("arm", arm, roles)
     counted, _ = folder.counted()
     counted = {key: record for key, record in counted.items() if key[0] == task}
-    answers = {a.cell.arm: a for a in _first(folder.each(counted))}
-    asked = Counter(key[1] for key in counted)
+    asked = _repetitions(counted)
+    answers = {a.cell.arm: a for a in _of_repetition(folder.each(counted), repetition, asked)}
     wanted = [arm] if arm is not None else _order(folder, [n for n, role in roles.items() if role != "control"])
-    verdicts = _judgements(folder, task)
+    most = max((asked[name] for name in wanted if name in asked), default=1)
+    if not 1 <= repetition <= most:
+        raise UsageError(f"--repetition is from 1 to {most} here, not {repetition}.")
+    verdicts = _judgements(folder, {key_of(answer.cell) for answer in answers.values()})
     cells: list[Cell] = [
         (name, answers[name], _dossier(folder, answers[name]), verdicts.get(name, {}))
         for name in wanted
@@ -87,7 +92,8 @@ def explain(folder: RunFolder, task: str, arm: str | None = None) -> Explanation
 def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
     """Tasks in which an arm is below 1 at the headline metric, one line each: task, arm, category, question.
 
-    What was found and what was answered alike; a score between 0 and 1 stands before the question.
+    What was found and what was answered alike, repetitions averaged; a score between 0 and 1 stands with its metric
+    before the question. The first lines say what is counted, how many tasks each arm missed, and what was not judged.
 
     Args:
         folder: the run, judged.
@@ -114,17 +120,35 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
             scores.setdefault((order[subject["task"]], subject["arm"]), {})[cell] = score
     means = {key: sum(found.values()) / len(found) for key, found in scores.items()}
     lost = {key: mean for key, mean in means.items() if mean < 1}
-    if lost:
-        counts = Counter(name for _, name in lost)
-        said = ", ".join(f"{one_line(name)} {counts[name]:,}" for name in _order(folder, list(counts)))
-        yield f"missed at {one_line(metric)}: {said}"
+    names = _order(folder, sorted(wanted))
+    judged, counts = Counter(name for _, name in means), Counter(name for _, name in lost)
+    if judged:
+        said = ", ".join(f"{one_line(name)} {counts[name]:,} of {judged[name]:,}" for name in names if judged[name])
+        yield f"missed (below 1 at {one_line(metric)}): {said}"
+    yield from _not_judged(folder, names, judged, metric)
     every = list(tasks.values())
     for (number, name), mean in sorted(lost.items()):
         found = every[number]
         # What was found is all there or not; an answer may be right in part.
-        part = f"  {share(mean)}" if mean > 0 else ""
+        part = f"  {one_line(metric)} {share(mean)}" if mean > 0 else ""
         about = f"{one_line(found.id)}  {one_line(name)}  {one_line(found.category)}{part}"
         yield f"{about}  {shorten(found.prompt, 100)}"
+
+
+def _not_judged(folder: RunFolder, names: Sequence[str], judged: Mapping[str, int], metric: str) -> Iterator[str]:
+    """A line for each arm with answers that no judge can score, by status, and for an arm without a verdict."""
+    found: dict[str, Counter[str]] = {}
+    for (_, name, _, _), record in folder.counted()[0].items():
+        if record.status.kind in ("provider", "harness"):
+            found.setdefault(name, Counter())[record.status] += 1
+    for name in names:
+        if name in found:
+            why = ", ".join(f"{status} {n:,}" for status, n in sorted(found[name].items()))
+        elif not judged.get(name):
+            why = "no verdict is recorded (memassay judge RUN)"
+        else:
+            continue
+        yield f"not judged at {one_line(metric)}: {one_line(name)}: {why}"
 
 
 def _judge_of(folder: RunFolder, metric: str) -> str:
@@ -145,9 +169,18 @@ def _headline_budget(folder: RunFolder, budgets: list[int]) -> int | None:
     return int(at) if at.isdecimal() and int(at) in budgets else None
 
 
-def _first(answers: Iterator[Answer]) -> list[Answer]:
-    """One answer per arm: the first build and repetition."""
-    ordered = sorted(answers, key=lambda a: key_of(a.cell), reverse=True)
+def _repetitions(keys: Iterable[Key]) -> dict[str, int]:
+    """How often each arm was asked."""
+    found: dict[str, int] = {}
+    for _, arm, _, repetition in keys:
+        found[arm] = max(found.get(arm, 0), repetition + 1)
+    return found
+
+
+def _of_repetition(answers: Iterator[Answer], repetition: int, asked: Mapping[str, int]) -> list[Answer]:
+    """One answer per arm: of the first build, and of the repetition or the arm's last one."""
+    wanted = (a for a in answers if a.cell.repetition + 1 == min(repetition, asked[a.cell.arm]))
+    ordered = sorted(wanted, key=lambda a: key_of(a.cell), reverse=True)
     return list({a.cell.arm: a for a in ordered}.values())
 
 
@@ -170,13 +203,13 @@ def _transcript(folder: RunFolder, answer: Answer) -> str:
     return "" if digest is None else folder.transcripts.get(digest)
 
 
-def _judgements(folder: RunFolder, task: str) -> dict[str, dict[str, Judgement]]:
-    """The verdicts on one task: arm, then judge id; only its own records are validated."""
+def _judgements(folder: RunFolder, cells: Container[Key]) -> dict[str, dict[str, Judgement]]:
+    """The verdicts on some cells of one task: arm, then judge id; only their own records are validated."""
     found: dict[str, dict[str, Judgement]] = {}
     for judge in folder.judgement_files():
         for record in _records(folder, judge):
             subject = record["subjects"][0]
-            if subject["task"] == task and (subject["build"], subject["repetition"]) == (0, 0):
+            if (subject["task"], subject["arm"], subject["build"], subject["repetition"]) in cells:
                 found.setdefault(subject["arm"], {})[judge] = Judgement.model_validate(record)
     return found
 

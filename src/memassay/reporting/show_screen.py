@@ -27,6 +27,7 @@ def explanation_text(explanation: Explanation, width: int = 80, *, color: bool =
     blocks: list[RenderableType] = [*_question(explanation), *_gold(explanation, width)]
     for arm in explanation.arms:
         blocks += _arm(explanation, arm, width)
+    blocks += _others(explanation)
     return render(Group(*blocks), width, color)
 
 
@@ -66,6 +67,17 @@ def _shared(turn: GoldTurn) -> Text:
         return Text(f"shares with the question: {', '.join(one_line(w) for w in turn.shared)}", "dim")
     said = "shares no word with the question: only its speaker or what stands around it can bring it in"
     return Text(said, "yellow")
+
+
+def _others(e: Explanation) -> list[RenderableType]:
+    """How to see the other repetitions, where there are any."""
+    given = [arm.given for arm in e.arms if arm.given is not None]
+    most = max((g.repetitions for g in given), default=1)
+    shown = max((g.repetition for g in given), default=1)
+    if most == 1:
+        return []
+    said = f"Repetition {shown} of {most}. Another: memassay show RUN {one_line(e.task)} --repetition "
+    return [Text(""), Text(f"{said}{shown % most + 1}", "dim")]
 
 
 def _arm(e: Explanation, arm: ArmView, width: int) -> list[RenderableType]:

@@ -21,13 +21,17 @@ def spending(reading: Reading) -> str:
         "judges": [figures.finite(used.get("cost_usd")) for used in judges if used.get("n")],
         "audits": [figures.finite(used.get("cost_usd")) for used in audits if used],
     }
+    if reading.raw.get("model") == "scripted":
+        # No provider was paid: the prices stand in the script.
+        paid["answers, as the script says"] = paid.pop("answers")
     sums = {name: sum(filter(None, found)) for name, found in paid.items()}
     total = sum(sums.values())
     if not total:
         return ""
     said = ", ".join(f"{name} {figures.money(amount)}" for name, amount in sums.items() if amount)
     unknown = [name for name in ("judges", "audits") if None in paid[name]]
-    if any(used.get("n") and used.get("cost_usd") is None and used.get("reported_usd") is None for used in answers):
+    known = ("cost_usd", "reported_usd")
+    if any(used.get("n") and all(used.get(name) is None for name in known) for used in answers):
         unknown.insert(0, "answers")
     least = f", and {listed(unknown)} at prices that our table lacks" if unknown else ""
     return f"{figures.money(total)} ({said}){least}"

@@ -18,12 +18,11 @@ from memassay.core.types import Arm
 from memassay.core.views import CONTROLS
 from memassay.running.experiment import NO_AGENT, Experiment, Sketch
 from memassay.running.judges import model_kind, model_name
+from memassay.running.secrets import refuse_secrets
 
 SPEAKS = "speaks"
 """In an agent's identity: whether a real model speaks through it, a scripted one, or none."""
 ACCESSES = ("dossier", "tools", "folder")
-_SECRET = re.compile(r"api_?key|secret|passw|credential|access_token|auth_token", re.IGNORECASE)
-_LOGIN = re.compile(r"://[^\s/?#@]*@")
 _PLACES = frozenset({"binary", "file", "path", "store"})
 _INTERNAL = "noop"
 _MORE = {("claude-code", "folder"): "; for files, add --set agent.profile=scoped"}
@@ -122,7 +121,8 @@ def agent_settings(experiment: Experiment) -> dict[str, Any]:
         raise UnknownName(error.kind, name, [known for known in error.known if known != _INTERNAL]) from None
     parameters = inspect.signature(factory).parameters
     if "model" in given and "model" not in parameters:
-        raise UsageError(f"Agent {name!r} has no model; leave --model out.")
+        own = "takes its model as a file: --set agent.path=FILE" if "path" in parameters else "has no model"
+        raise UsageError(f"Agent {name!r} {own}; leave --model out.")
     if "model" in parameters and "model" not in given and parameters["model"].default is inspect.Parameter.empty:
         raise UsageError(f"Agent {name!r} needs the setting 'model': name one with --model.")
     refuse_secrets(given, f"agent {name!r}")
@@ -176,18 +176,3 @@ def _last_part(key: str, value: Any) -> Any:
     if key == "model":
         return model_name(value)
     return Path(value).name if key in _PLACES else value
-
-
-def refuse_secrets(options: Mapping[str, Any], whose: str) -> None:
-    for key, value in options.items():
-        if isinstance(value, str) and _LOGIN.search(value):
-            raise UsageError(
-                f"Setting {key!r} of {whose} holds a name and password, and settings are written into the run; "
-                "leave them out of the address."
-            )
-        # The name of a variable that holds a key is no secret.
-        if _SECRET.search(key) and not key.endswith("_env"):
-            raise UsageError(
-                f"Setting {key!r} of {whose} looks like a secret, and settings are written into the run; "
-                "let it be read from the environment."
-            )

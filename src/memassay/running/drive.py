@@ -171,6 +171,11 @@ class Driver:
         """Stop where agents fail again and again for reasons that are not the memory's: asking on only costs."""
         if not self._asks(answer.cell):
             return
+        if self._purse.limit is not None and answer.model == "real" and not _costs(answer) and not self.tally.stopped:
+            self.tally.stopped = (
+                "an answer came without its usage, so what it cost is not known and --max-usd cannot be kept; "
+                "leave --max-usd out to go on"
+            )
         self._in_a_row = self._in_a_row + 1 if answer.status.kind in ("provider", "harness") else 0
         if self._in_a_row >= FAILURES_IN_A_ROW and not self.tally.stopped:
             self.tally.stopped = (
@@ -298,6 +303,12 @@ class Failed(Exception):
     def __init__(self, status: Status, detail: str) -> None:
         self.status, self.detail = status, detail
         super().__init__(detail)
+
+
+def _costs(answer: Answer) -> bool:
+    """Whether it is known what an answer cost; what failed on the way is not asked."""
+    known = answer.usage.cost_usd is not None or answer.usage.reported_usd is not None
+    return known or answer.status.kind != "answered"
 
 
 def _ends(status: Status) -> bool:

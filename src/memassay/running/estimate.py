@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from memassay.core.errors import UsageError
 from memassay.core.types import Arm, Task, Usage
 from memassay.core.views import original
 from memassay.running.experiment import NO_AGENT
+from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
 from memassay.running.plan import Plan
@@ -100,13 +102,13 @@ def usage_of(plan: Plan, arm: Arm) -> Usage:
     return Usage(input=max(plan.experiment.budgets) + _AROUND, output=_ANSWER, turns=1)
 
 
-def costs_of(plan: Plan) -> tuple[dict[str, float | None], float | None]:
+def costs_of(plan: Plan, *, answering: bool = True) -> tuple[dict[str, float | None], float | None]:
     """US dollars that one answer of each arm, and the judgements of one answer, are expected to cost.
 
     None where a price is not known; an agent without a model costs nothing.
     """
     arms: dict[str, float | None] = {}
-    for arm in plan.contenders:
+    for arm in plan.contenders if answering else ():
         if arm.agent == NO_AGENT:
             arms[arm.name] = 0.0
             continue
@@ -116,10 +118,40 @@ def costs_of(plan: Plan) -> tuple[dict[str, float | None], float | None]:
         arms[arm.name] = known if known is not None else 0.0 if free else None
     judging: float | None = 0.0
     for judge in (judge for judge in plan.model_judges if judge.live):
-        cost = judge.price(Usage(input=_JUDGED, output=_VERDICT))
-        cost = 0.0 if cost is None and judge.model != "real" else cost
+        cost = cost_of_verdict(judge)
         judging = None if cost is None or judging is None else judging + cost
     return arms, judging
+
+
+def cost_of_verdict(judge: ModelJudge) -> float | None:
+    """US dollars that one verdict is expected to cost; None where the price is not known, 0 where a script judges."""
+    cost = judge.price(Usage(input=_JUDGED, output=_VERDICT))
+    return 0.0 if cost is None and judge.model != "real" else cost
+
+
+def dollars(value: float | None) -> str:
+    """An amount of US dollars for a person, with two digits that say something."""
+    if value is None:
+        return "not known"
+    if value >= 1 or value <= 0:
+        return f"{value:,.2f}" if value else "0"
+    return f"{value:.{1 - math.floor(math.log10(value))}f}"
+
+
+def _rounded(value: float) -> float:
+    """Cents, or two digits of what is less than a dollar."""
+    return round(value, 2) if value >= 1 else float(f"{value:.2g}")
+
+
+def _unpriced(plan: Plan) -> list[str]:
+    """The models that have no price, each once."""
+    arms, judging = costs_of(plan)
+    named = plan.experiment.agent_options.get("model")
+    agent = f"the model {named} of the agent" if named else f"the agent {plan.experiment.agent!r}"
+    found = [agent] if None in arms.values() else []
+    if judging is None:
+        found += [f"the judge {j.name}" for j in plan.model_judges if j.live and cost_of_verdict(j) is None]
+    return found
 
 
 def _spending(plan: Plan) -> dict[str, Any]:
@@ -127,33 +159,53 @@ def _spending(plan: Plan) -> dict[str, Any]:
     if not plan.answers:
         return {"cost in US dollars": 0.0}
     arms, judging = costs_of(plan)
+    unknown = _unpriced(plan)
     asked = len([t for t in plan.tasks if t.category != MARKER])
     answers = {arm.name: asked * plan.replicates(arm)[0] * plan.replicates(arm)[1] for arm in plan.contenders}
     tokens = sum(answers[arm.name] * usage_of(plan, arm).input for arm in plan.contenders)
-    unknown = [name for name, cost in arms.items() if cost is None] + (["the judges"] if judging is None else [])
+    speaks = getattr(registry.agents.get(plan.experiment.agent), "model", None) != "none"
     found: dict[str, Any] = {
         "agent": plan.experiment.agent,
         "answers": sum(answers.values()),
         "judgements": sum(answers.values()) * len(plan.model_judges),
-        "tokens sent": f"about {tokens:,}",
+        **({"tokens sent": f"about {tokens:,}"} if speaks else {}),
     }
+    limit = plan.experiment.max_usd
+    pays_for = ""
     if unknown:
         found["cost in US dollars"] = None
         found["no price is known for"] = ", ".join(unknown)
     else:
         per_answer = {name: (cost or 0.0) + (judging or 0.0) for name, cost in arms.items()}
-        found["cost in US dollars"] = round(sum(answers[name] * cost for name, cost in per_answer.items()), 2)
-    found["reckoned from"] = (
-        f"{max(plan.experiment.budgets):,} tokens of dossier and {_AROUND} around it, or {_TOOL_TOKENS:,} in "
-        f"{_TOOL_TURNS} turns with tools or files, and {_ANSWER} of answer"
-    )
-    if plan.experiment.max_usd is not None:
-        found["stops before"] = f"${plan.experiment.max_usd:g}"
+        cost = sum(answers[name] * each for name, each in per_answer.items())
+        found["cost in US dollars"] = _rounded(cost)
+        if limit is not None and cost > limit:
+            pays_for = f", which pays for about {math.floor(asked * limit / cost):,} of {asked:,} questions"
+    if speaks:
+        found["reckoned from"] = (
+            f"{max(plan.experiment.budgets):,} tokens of dossier and {_AROUND} around it, or {_TOOL_TOKENS:,} in "
+            f"{_TOOL_TURNS} turns with tools or files, and {_ANSWER} of answer"
+        )
+    if limit is not None:
+        found["stops before"] = f"${limit:g}{pays_for}"
     return found
 
 
-def purse_of(plan: Plan, run: RunFolder) -> Purse:
+def unkept(limit: float, unpriced: Sequence[str]) -> UsageError:
+    """A limit of money that could not be kept, since a price is not known."""
+    return UsageError(
+        f"--max-usd {limit:g} cannot be kept: no price is known for {', '.join(unpriced)}; leave it out, or take a "
+        "model of the price table (memassay doctor lists them)."
+    )
+
+
+def purse_of(plan: Plan, run: RunFolder, *, answering: bool = True) -> Purse:
     """The money of a run: its limit, what it has cost so far, and what is expected.
+
+    Args:
+        plan: with the limit.
+        run: with what has been spent.
+        answering: whether agents are asked too; else judges alone.
 
     Raises:
         UsageError: there is a limit and a price is not known, so that it could not be kept.
@@ -163,13 +215,9 @@ def purse_of(plan: Plan, run: RunFolder) -> Purse:
     limit = plan.experiment.max_usd
     if limit is None:
         return Purse()
-    arms, judging = costs_of(plan) if plan.answers else ({}, 0.0)
-    unknown = [name for name, cost in arms.items() if cost is None]
-    if unknown or judging is None:
-        raise UsageError(
-            f"--max-usd {limit:g} cannot be kept: no price is known for {', '.join(unknown) or 'a judge'}; "
-            "leave it out, or take a model of the price table (memassay doctor lists them)."
-        )
+    arms, judging = costs_of(plan, answering=answering and plan.answers)
+    if judging is None or None in arms.values():
+        raise unkept(limit, _unpriced(plan))
     purse = Purse(limit, run.spent(), {name: cost or 0.0 for name, cost in arms.items()}, judging)
     purse.dearest.update(dearest_answers(run))
     purse.owed = unjudged(run, len(plan.model_judges))

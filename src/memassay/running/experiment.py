@@ -191,7 +191,8 @@ def _check_stage(experiment: Experiment) -> None:
     asked = [flag for flag, there in given.items() if there]
     if not answers and asked:
         one = "--agent api asks a model" if "--model" in asked else "--agent extractive needs no key"
-        raise UsageError(f"{', '.join(asked)}: there is no agent for it; name one with --agent ({one}).")
+        need = "need" if len(asked) > 1 else "needs"
+        raise UsageError(f"{' and '.join(asked)} {need} an agent; name one with --agent: {one}.")
 
 
 def _defaults(suite: Any) -> Mapping[str, Any]:

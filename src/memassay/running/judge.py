@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memassay.core.contracts import Cell, Judge
 from memassay.core.types import Answer, Dossier, Judgement, Task
-from memassay.running.calls import without_secrets
+from memassay.running.calls import redact, without_secrets
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
@@ -20,7 +20,9 @@ from memassay.runs.lines import LineWriter
 AT_ONCE = 4
 """Questions that wait for a judge's model at a time."""
 FAILURES_IN_A_ROW = 5
-_NO_MONEY = "judging stopped at --max-usd; run `memassay judge` with a higher one to go on"
+_NO_MONEY = (
+    "judging stopped at --max-usd; name the judge again with a higher one: memassay judge RUN --judge … --max-usd …"
+)
 
 
 class _Work(NamedTuple):
@@ -104,7 +106,8 @@ class _Bench:
     def __init__(self, judges: Sequence[Judge], writers: Sequence[LineWriter], purse: Purse) -> None:
         self._judges, self._writers, self._purse = judges, writers, purse
         self._failed_in_a_row: dict[int, int] = {}
-        self._stopped = ""
+        self._over: dict[int, str] = {}
+        self._no_money = False
 
     async def judge(self, work: Iterator[_Work]) -> str:
         try:
@@ -122,22 +125,22 @@ class _Bench:
                 if not isinstance(self._judges[number], ModelJudge):
                     found = self._judges[number].judge(item.cell)
                     verdict = await found if inspect.isawaitable(found) else found
-                elif not self._stopped:
+                elif number not in self._over and not self._no_money:
                     known = self._purse.limit is None or self._purse.judged_once
                     if len(waiting) >= (AT_ONCE if known else 1):
                         done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                         for task in done:
                             task.result()
-                    if self._stopped:
+                    if number in self._over:
                         continue
                     if not self._purse.may_judge(len(waiting)):
-                        self._stopped = _NO_MONEY
+                        self._no_money = True
                         continue
                     waiting.add(asyncio.create_task(self._ask(number, item)))
                 if verdict is not None:
                     self._write(number, item, verdict)
         await asyncio.gather(*waiting)
-        return self._stopped
+        return "; ".join([*self._over.values(), *([_NO_MONEY] if self._no_money else [])])
 
     async def _ask(self, number: int, item: _Work) -> None:
         found = self._judges[number].judge(item.cell)
@@ -149,9 +152,10 @@ class _Bench:
         failed = self._failed_in_a_row.get(number, 0) + 1 if verdict.status == "failed" else 0
         self._failed_in_a_row[number] = failed
         if failed >= FAILURES_IN_A_ROW:
-            self._stopped = (
-                f"judge {self._judges[number].id} failed {failed} times in a row, the last with: "
-                f"{verdict.explanation or verdict.raw or 'no reply'}; run `memassay judge` again"
+            said = redact(verdict.explanation or verdict.raw or "no reply")
+            self._over[number] = (
+                f"judge {self._judges[number].id} failed {failed} times in a row, the last with: {said}; mend it and "
+                "name it again: memassay judge RUN --judge …"
             )
 
     def _write(self, number: int, item: _Work, verdict: Judgement) -> None:

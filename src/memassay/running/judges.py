@@ -19,6 +19,7 @@ from memassay.core.errors import UsageError
 from memassay.core.types import Judgement, ModelKind
 from memassay.running.calls import call
 from memassay.running.experiment import Experiment, JudgeEntry
+from memassay.running.secrets import refuse_secrets
 
 ENTRY = "entry"
 _STEM = "j"
@@ -106,6 +107,7 @@ def model_judges(experiment: Experiment, suite: Suite) -> tuple[ModelJudge, ...]
     """
     found: list[ModelJudge] = []
     for entry in experiment.judges:
+        refuse_secrets(entry.options, f"judge {entry.use!r}")
         metric = _metric(entry, [judge.entry for judge in found])
         made = _make(entry, suite)
         if made.id in {judge.id for judge in found}:

@@ -197,7 +197,7 @@ def conclude(
         counted, _ = run.counted()
         watch.stage("judge", len(counted))
         controls = {arm.name for arm in plan.arms if arm.role == "control"}
-        purse = purse_of(plan, run=run)
+        purse = purse_of(plan, run, answering=False)
         unjudged = judge_run(run, live(plan.all_judges), plan.tasks, counted, controls, watch.judged, purse)
         watch.stage("summarise", None)
         silent = [judge.id for judge in plan.model_judges if not run.judged(judge.id)]

@@ -15,7 +15,7 @@ from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
 from memassay.core.views import CONTROLS
-from memassay.running.contenders import agent_identity, contenders, refuse_secrets, said_of_itself, without_places
+from memassay.running.contenders import agent_identity, contenders, said_of_itself, without_places
 from memassay.running.experiment import NO_AGENT, Experiment
 from memassay.running.judges import ModelJudge, model_judges
 from memassay.running.markers import MARKER, marker_corpora, marker_tasks
@@ -153,8 +153,6 @@ def make_plan(experiment: Experiment) -> Plan:
     suite = load_suite(experiment)
     tokenizer(experiment.tokens)
     grading = grading_of(experiment)
-    for entry in experiment.judges:
-        refuse_secrets(entry.options, f"judge {entry.use!r}")
     arms, sources = contenders(experiment)
     everything = list(suite.tasks())
     tasks = _select(suite, everything, experiment)
@@ -275,6 +273,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
             arm.name: {
                 **arm.model_dump(mode="json", exclude={"name"}),
                 "options": without_places(arm.options),
+                "agent_options": without_places(arm.agent_options),
                 "says": dict(plan.memories.get(arm.name, {})),
                 "memory": arm.memory.rpartition("/")[2],
                 "source": _source(plan.sources.get(arm.memory)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from memassay.running.contenders import SPEAKS
@@ -30,7 +30,7 @@ def publishable(
     differing: int = 0,
     *,
     stopped: str = "",
-    silent: Sequence[str] = (),
+    unjudged: Mapping[str, int | None] | None = None,
 ) -> dict[str, Any]:
     """``{"value", "reasons"}`` by the rules of docs/statistics.md.
 
@@ -45,7 +45,7 @@ def publishable(
         headline: the metric shown first.
         differing: cells finished twice with another outcome.
         stopped: why the run was stopped before its end, or "".
-        silent: judges that were asked and gave no verdict.
+        unjudged: by judge with a model, how many answers it is yet to judge; None where it has judged nothing.
     """
     reasons: list[str] = []
     if all(arm.name in unavailable for arm in plan.contenders):
@@ -72,7 +72,11 @@ def publishable(
         reasons += [_why(name, control) for name, control in controls.items() if not control["passed"]]
     elif controls:
         reasons.append("the controls are checked once the run is complete")
-    reasons += [f"judge {name} gave no verdict" for name in silent]
+    for name, left in (unjudged or {}).items():
+        if left is None:
+            reasons.append(f"judge {name} gave no verdict")
+        elif left:
+            reasons.append(f"judge {name} has not judged {left} answers; name it again: memassay judge RUN --judge …")
     if plan.answers and (plan.identity.get("agent") or {}).get(SPEAKS) == "scripted":
         reasons.append("the agent is a scripted stand-in")
     if any(judge.model == "scripted" for judge in plan.model_judges):

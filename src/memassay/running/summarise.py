@@ -90,7 +90,7 @@ def summarise(
         "data": plan.suite.data,
         "model": model,
         "agent": _agent(plan),
-        "judges": [_judge(run, judge) for judge in plan.model_judges],
+        "judges": [_judge(run, judge, gathered) for judge in plan.model_judges],
         "repetitions": plan.experiment.repetitions,
         "stopped": stopped,
         "identity_digest": run.manifest.get("identity_digest"),
@@ -109,7 +109,8 @@ def summarise(
             headline(plan),
             extra["differing"],
             stopped=stopped,
-            silent=silent,
+            unjudged={judge.id: _judge(run, judge, gathered)["unjudged"] for judge in plan.model_judges}
+            | dict.fromkeys(silent, None),
         ),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),
@@ -294,10 +295,12 @@ def _agent(plan: Plan) -> dict[str, Any] | None:
     return {"name": plan.experiment.agent, "options": options, **dict(plan.identity.get("agent") or {})}
 
 
-def _judge(run: RunFolder, judge: ModelJudge) -> dict[str, Any]:
+def _judge(run: RunFolder, judge: ModelJudge, gathered: Gathered) -> dict[str, Any]:
+    judged = gathered.by_judge[judge.id].judged
+    left = sum(int(gathered.ended.finished[arm].sum() - counts.sum()) for arm, counts in judged.items())
     entry = judge.entry
     about = {"id": judge.id, "metric": judge.metric, "use": entry.use, "name": judge.name, "model": judge.model}
-    return {**about, "usage": judging_usage(run, judge.id), "audit": run.audit(judge.id)}
+    return {**about, "unjudged": left, "usage": judging_usage(run, judge.id), "audit": run.audit(judge.id)}
 
 
 def _block(

@@ -54,12 +54,13 @@ class Used:
         self.statuses[str(answer.status)] += 1
         if not any(step.name != "retrieve" for step in answer.steps):
             return
-        usage = answer.usage
         self.model = answer.model
+        if answer.status.kind in ("provider", "harness"):
+            return  # no answer that counts; what it cost is among the attempts
+        usage = answer.usage
         for kind in KINDS:
             self.tokens[kind] += getattr(usage, kind)
-        # What used no token cost nothing, whether or not there is a price.
-        known = usage.cost_usd is not None or not any(getattr(usage, kind) for kind in KINDS)
+        known = usage.cost_usd is not None or answer.model == "none"
         self.priced += known
         self.unpriced += not known
         self.usd += usage.cost_usd or 0.0

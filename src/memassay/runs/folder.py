@@ -305,6 +305,8 @@ class RunFolder:
                 usage = record.get("usage") or {}
                 cost = usage.get("cost_usd")
                 total += (usage.get("reported_usd") if cost is None else cost) or 0.0
+        for path in sorted((self.path / "audits").glob("*.json")):
+            total += ((self.audit(path.stem) or {}).get("usage") or {}).get("cost_usd") or 0.0
         return total
 
     def judge_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:

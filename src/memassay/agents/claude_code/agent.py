@@ -48,6 +48,8 @@ class ClaudeCode:
         scripted: whether a script answers at the address, not a model: its figures never stand beside a model's.
     """
 
+    retries_itself = True
+
     def __init__(
         self,
         *,

@@ -28,7 +28,8 @@ def credentials(options: Mapping[str, JsonValue]) -> list[Finding]:
     named = options.get("key_env")
     names = dict.fromkeys((*([named] if isinstance(named, str) else []), *KNOWN))
     return [
-        Finding("credentials", name, "ok", "set" if os.environ.get(name, "").strip() else "not set") for name in names
+        Finding("credentials", name, "ok", "set") if _is_set(name) else Finding("credentials", name, "note", "not set")
+        for name in names
     ]
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from memassay.core import registry
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError
-from memassay.core.registry import bind_options
 from memassay.core.types import Usage
+from memassay.running.contenders import agent_settings
 from memassay.running.doctor.credentials import hidden
 from memassay.running.doctor.differences import added, unintended, unsaid
 from memassay.running.doctor.finding import Finding
@@ -44,16 +44,19 @@ def readiness(experiment: Experiment) -> list[Finding]:
         agent = _agent(experiment)
     except EnvironmentProblem as error:
         return [Finding("agent", name, "missing", f"not ready: {error}")]
-    try:
-        prepare = getattr(agent, "prepare", None)
-        if prepare is not None:
-            asyncio.run(prepare())
-    except MemassayError as error:
-        return [Finding("agent", name, "missing", f"not ready: {error}")]
     found = [Finding("agent", name, "ok", "ready")]
+    try:
+        # What it is comes before its key: without the program a key is of no use.
+        if hasattr(agent, "identity"):
+            agent.identity()
+        if hasattr(agent, "prepare"):
+            asyncio.run(agent.prepare())
+    except MemassayError as error:
+        found = [Finding("agent", name, "missing", f"not ready: {error}")]
     price = getattr(agent, "price", None)
     if price is not None and getattr(agent, "model", "none") == "real" and price(Usage(input=1, output=1)) is None:
-        words = "the table of prices lacks its model, so --max-usd cannot be kept"
+        model = experiment.agent_options.get("model", "its model")
+        words = f"the table of prices lacks {model}, so the cost will not be known and --max-usd cannot be kept"
         found.append(Finding("agent", "price", "note", words))
     return found
 
@@ -81,7 +84,7 @@ def isolation(experiment: Experiment) -> list[Finding]:
     """
     name = f"agent {experiment.agent}"
     try:
-        sender = sender_of(experiment.agent, _settings(experiment))
+        sender = sender_of(experiment.agent, agent_settings(experiment))
     except CannotMeasure as error:
         return [Finding("isolation", name, "note", f"not looked at: {error}")]
     except EnvironmentProblem as error:
@@ -171,10 +174,5 @@ def _outside_of_a_repository() -> Finding:
     return Finding("isolation", "folders of cells", "failed", words, "set TMPDIR to a folder outside of it")
 
 
-def _settings(experiment: Experiment) -> dict[str, Any]:
-    factory = registry.agents.get(experiment.agent)
-    return bind_options(factory, experiment.agent_options, f"agent {experiment.agent!r}")
-
-
 def _agent(experiment: Experiment) -> Any:
-    return registry.agents.get(experiment.agent)(**_settings(experiment))
+    return registry.agents.get(experiment.agent)(**agent_settings(experiment))
