@@ -157,6 +157,11 @@ def test_an_audit_that_would_cost_too_much_is_not_begun(cli: Cli, done: Path) ->
         flags = ["--set", f"judge.base_url={server.url}", "--per-kind", "2"]
         few = cli("audit", "judge", done, "--judge", "gpt-4o", *flags, "--max-usd", "0.001")
         assert "--max-usd 0.001: the audit is expected to cost $0.0" in refusal(few)
+        both = cli(
+            "audit", "judge", done, "--judge", "gpt-4o", "--judge", "lenient:gpt-4o", *flags, "--max-usd", "0.001"
+        )
+        one, two = (float(refusal(ran).partition("cost $")[2].partition(";")[0]) for ran in (few, both))
+        assert two == pytest.approx(2 * one, rel=0.05)
         odd = cli("audit", "judge", done, "--judge", "odd", *flags, "--max-usd", "1")
         assert "no price is known for the judge odd;" in refusal(odd)
         assert server.bodies == []

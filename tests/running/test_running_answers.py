@@ -35,7 +35,11 @@ KIND = {
 
 def data_file(folder: Path, conversations: int, questions: int) -> Path:
     path = folder / "talk.json"
-    path.write_text(json.dumps([small_conversation(n, questions) for n in range(conversations)]), encoding="utf-8")
+    talk = [small_conversation(number, questions) for number in range(conversations)]
+    for conversation in talk:
+        for number, question in enumerate(conversation["qa"]):
+            question["question"] += f" This is question {number}."  # one question, once
+    path.write_text(json.dumps(talk), encoding="utf-8")
     return path
 
 

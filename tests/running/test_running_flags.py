@@ -97,6 +97,9 @@ def test_a_number_stays_a_number_where_one_is_asked_for() -> None:
     assert (bound["number"], bound["whole"], bound["flag"]) == (1000.0, 3, True)
     with pytest.raises(UsageError, match=r"Setting 'whole'.*got 3\.5"):
         bind_options(takes, {"whole": 3.5}, "agent 'x'")
+    for odd in (float("nan"), "1e999"):
+        with pytest.raises(UsageError, match=r"Setting 'number' of the agent 'x': give a finite number"):
+            bind_options(takes, {"number": odd}, "agent 'x'")
 
 
 def test_the_scripted_agent_says_a_year() -> None:

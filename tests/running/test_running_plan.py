@@ -232,7 +232,7 @@ def test_a_default_written_out_is_the_same_run(made: Made) -> None:
         ({"memories": {"a b": {"use": "files"}}}, ["a b"]),
         ({"memories": {"../up": {"use": "files"}}}, ["../up"]),
         ({"memories": {"x": {"use": "files/tools"}}}, ["tools", "dossier"]),
-        ({"agent": "nop"}, ["nop", "'noop'"]),
+        ({"agent": "nop"}, ["nop", "Known: api, claude-code"]),
         ({"tokens": "o200k"}, ["o200k", "o200k_base"]),
         ({"categories": ["multihop"]}, ["multihop", "'multi-hop'"]),
         ({"categories": ["7"]}, ["7"]),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memassay.cli.run import above_zero
+from memassay.cli.flags import above_zero
 from memassay.cli.runs import JudgeSettings, judges_named
 
 app = typer.Typer(help="Look into what a number rests on.", no_args_is_help=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from memassay.cli.endings import refuse_stopped, refuse_unfinished, refuse_unmeasured
+from memassay.cli.flags import above_zero, numbers_of, primary_of, shard_of, table_of, with_options, words_of
 
 if TYPE_CHECKING:
     from memassay.running.experiment import Experiment
@@ -68,19 +69,6 @@ Judges = Annotated[
     list[str] | None,
     typer.Option("--judge", help="A model that judges: MODEL (the same as binary:MODEL), or lenient:MODEL."),
 ]
-
-
-def above_zero(value: float | None) -> float | None:
-    """A limit of money.
-
-    Raises:
-        UsageError: it is not above 0.
-    """
-    from memassay.core.errors import UsageError
-
-    if value is not None and not value > 0:
-        raise UsageError(f"--max-usd {value:g}: give US dollars above 0; leave it out for no limit.")
-    return value
 
 
 MaxUsd = Annotated[
@@ -146,8 +134,8 @@ def experiment_from(
     if stage not in (None, "retrieval", "answer"):
         raise UsageError(f"Unknown stage {stage!r}. Known: retrieval, answer.")
     entries: dict[str, dict[str, Any]] = {
-        name: _table(f"memories.{name}", entry)
-        for name, entry in _table("memories", tables.get("memories", {})).items()
+        name: table_of(f"memories.{name}", entry)
+        for name, entry in table_of("memories", tables.get("memories", {})).items()
     }
     named = [*([memory] if memory else []), *(arm or [])]
     given: dict[str, dict[str, Any]] = {}
@@ -160,7 +148,7 @@ def experiment_from(
     if given:
         # A name from the file keeps its table; the flag chooses and orders.
         entries = {name: entries.get(name, entry) for name, entry in given.items()}
-    agent_options = _table("agent_options", tables.get("agent_options", {}))
+    agent_options = table_of("agent_options", tables.get("agent_options", {}))
     if model is not None:
         agent_options["model"] = model
     judge_options: dict[str, Any] = {}
@@ -169,7 +157,7 @@ def experiment_from(
         give_store(entries, store)
     if given:
         check_stores(entries)
-    options = _table("options", tables.get("options", {}))
+    options = table_of("options", tables.get("options", {}))
     for name, path in (("data", data), ("corrections", corrections), ("docs", docs), ("questions", questions)):
         if path is not None:
             options[name] = str(path)
@@ -182,10 +170,10 @@ def experiment_from(
     tables |= {"memories": entries, "options": options, "agent_options": agent_options}
     flags: dict[str, Any] = {
         "tokens": tokens,
-        "budgets": _numbers("--budgets", budgets),
-        "ks": _numbers("--ks", ks),
-        "categories": _words(categories),
-        "scopes": _words(conversations),
+        "budgets": numbers_of("--budgets", budgets),
+        "ks": numbers_of("--ks", ks),
+        "categories": words_of(categories),
+        "scopes": words_of(conversations),
         "limit": limit,
         "seed": seed,
         "builds": builds,
@@ -194,71 +182,15 @@ def experiment_from(
         "judges": [{**judge_entry(text), "options": judge_options} for text in judge] if judge else None,
         "repetitions": repetitions,
         "max_usd": max_usd,
-        "primary": _primary(primary),
+        "primary": primary_of(primary),
         "controls": False if no_controls else None,
     }
     tables |= {name: value for name, value in flags.items() if value is not None}
     if judge_options and not judge:
-        tables["judges"] = [_with_options(entry, judge_options) for entry in tables.get("judges", [])]
+        tables["judges"] = [with_options(entry, judge_options) for entry in tables.get("judges", [])]
         if not tables["judges"]:
             raise UsageError("--set judge.… is about the judges of --judge; name one.")
     return experiment_of(tables)
-
-
-def _table(name: str, value: Any) -> dict[str, Any]:
-    from memassay.core.errors import UsageError
-
-    if not isinstance(value, dict):
-        raise UsageError(f"Experiment, {name}: this must be a table, written [{name}], not {value!r:.40}.")
-    return dict(value)
-
-
-def _with_options(judge: Any, options: dict[str, Any]) -> dict[str, Any]:
-    entry = _table("judges", judge)
-    return entry | {"options": _table("judges.options", entry.get("options", {})) | options}
-
-
-def _words(text: str | None) -> list[str] | None:
-    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]
-
-
-def _numbers(flag: str, text: str | None) -> list[int] | None:
-    from memassay.core.errors import UsageError
-
-    if text is None:
-        return None
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError as error:
-        raise UsageError(f"{flag} {text!r}: give whole numbers, comma-separated, such as 1000,4000.") from error
-
-
-def _primary(text: str | None) -> dict[str, str] | None:
-    from memassay.core.errors import UsageError
-
-    if text is None:
-        return None
-    metric, colon, pair = text.rpartition(":")
-    a, greater, b = pair.partition(">")
-    split, slash, name = metric.partition("/")
-    if not (metric and colon and greater and a and b):
-        raise UsageError(f"--primary {text!r}: write [SPLIT/]METRIC:A>B, for example test/all@4000:lexical>files.")
-    found = {"metric": name if slash else metric, "a": a.strip(), "b": b.strip()}
-    return found | ({"split": split} if slash else {})
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """``i/n`` as two numbers.
-
-    Raises:
-        UsageError: it is not that.
-    """
-    from memassay.core.errors import UsageError
-
-    index, _, of = text.partition("/")
-    if index.isdecimal() and of.isdecimal() and 1 <= int(index) <= int(of):
-        return int(index), int(of)
-    raise UsageError(f"--shard {text!r}: write i/n with i from 1 to n, for example 1/2.")
 
 
 def takes_experiment(command: Callable[..., None]) -> Callable[..., None]:

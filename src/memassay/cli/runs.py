@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memassay.cli.run import above_zero
+from memassay.cli.flags import above_zero
 
 if TYPE_CHECKING:
     from memassay.running.experiment import JudgeEntry
@@ -28,8 +28,8 @@ def judges_named(by: Sequence[str] | None, settings: Sequence[str] | None) -> li
         UsageError: a flag is wrong, or a setting looks like a secret.
     """
     from memassay.core.errors import UsageError
-    from memassay.running.secrets import refuse_secrets
     from memassay.running.experiment import JUDGE, JudgeEntry, apply_settings, judge_entry
+    from memassay.running.secrets import refuse_secrets
 
     for setting in settings or ():
         if not setting.startswith(f"{JUDGE}."):

@@ -11,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import json
+import math
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -160,6 +161,20 @@ def is_file(name: str) -> bool:
     return path.endswith(".py") and attribute.isidentifier()
 
 
+def with_access(use: str) -> tuple[str, str]:
+    """``MEMORY/ACCESS`` as two parts, the second "" where there is none; the memory may be a file's class.
+
+    A path has slashes of its own: only what follows the class is an access.
+    """
+    head, slash, tail = use.rpartition("/")
+    if is_file(use):
+        return use, ""
+    if slash and is_file(head):
+        return head, tail
+    name, _, access = use.partition("/")
+    return name, access
+
+
 def _split(name: str) -> tuple[Path, str]:
     path, _, attribute = name.rpartition(":")
     return Path(path), attribute
@@ -213,6 +228,8 @@ def bind_options(factory: Callable[..., Any], options: Mapping[str, Any], where:
                     continue
             reason = error.errors()[0]["msg"]
             raise UsageError(f"Setting {name!r} of the {where}: {reason} (got {value!r}).") from error
+        if isinstance(bound[name], float) and not math.isfinite(bound[name]):
+            raise UsageError(f"Setting {name!r} of the {where}: give a finite number (got {value!r}).")
     return bound
 
 

@@ -43,7 +43,7 @@ class _Forest:
             self.where = min(frame.width * 0.16, max(self._width(c, _where(c)) for c in shown))
             self.names = min(frame.width * 0.28, max(self._width(c, _pair(c)) for c in shown))
             self.left = self.names + self.where + 2 * _GAP
-            self.right, self.pitch = frame.width - numbers - verdict - _GAP, 30.0
+            self.right, self.pitch = frame.width - numbers - verdict - 1.5 * _GAP, 30.0
         self.top = 50.0
 
     def _width(self, c: Comparison, text: str) -> float:

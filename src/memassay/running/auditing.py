@@ -55,11 +55,11 @@ def audit_run(
     if not asked:
         raise UsageError("No judge with a model has judged this run; name one: --judge MODEL.")
     items = plant(tasks_of(plan), per_kind=per_kind, seed=seed)
-    costs = {judge.name: cost_of_verdict(judge) for judge in asked}
-    known = [cost for cost in costs.values() if cost is not None]
+    costs = [(judge.name, cost_of_verdict(judge)) for judge in asked]
+    known = [cost for _, cost in costs if cost is not None]
     expected = len(items) * sum(known) if len(known) == len(costs) else None
     if max_usd is not None and expected is None:
-        raise unkept(max_usd, [f"the judge {name}" for name, cost in costs.items() if cost is None])
+        raise unkept(max_usd, list(dict.fromkeys(f"the judge {name}" for name, cost in costs if cost is None)))
     if max_usd is not None and expected is not None and expected > max_usd:
         raise UsageError(
             f"--max-usd {max_usd:g}: the audit is expected to cost ${dollars(expected)}; give a higher limit, or plant "

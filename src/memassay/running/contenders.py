@@ -40,7 +40,7 @@ def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
             raise UsageError(
                 f"{name!r} cannot name an arm (it is a control's name or has odd characters); use NAME=MEMORY."
             )
-        base, _, text = entry.use.partition("/") if not registry.is_file(entry.use) else (entry.use, "", "")
+        base, text = registry.with_access(entry.use)
         access = _access_of(name, text, experiment)
         if agent is not None:
             with _missing_here(experiment):

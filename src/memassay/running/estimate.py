@@ -16,7 +16,7 @@ from memassay.core.errors import UsageError
 from memassay.core.types import Arm, Task, Usage
 from memassay.core.views import original
 from memassay.running.experiment import NO_AGENT
-from memassay.running.judges import ModelJudge
+from memassay.running.judges import ModelJudge, model_name
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
 from memassay.running.plan import Plan
@@ -147,11 +147,11 @@ def _unpriced(plan: Plan) -> list[str]:
     """The models that have no price, each once."""
     arms, judging = costs_of(plan)
     named = plan.experiment.agent_options.get("model")
-    agent = f"the model {named} of the agent" if named else f"the agent {plan.experiment.agent!r}"
+    agent = f"the model {model_name(str(named))} of the agent" if named else f"the agent {plan.experiment.agent!r}"
     found = [agent] if None in arms.values() else []
     if judging is None:
         found += [f"the judge {j.name}" for j in plan.model_judges if j.live and cost_of_verdict(j) is None]
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _spending(plan: Plan) -> dict[str, Any]:

@@ -220,7 +220,7 @@ def memory_entries(names: str) -> dict[str, dict[str, Any]]:
             raise UsageError("--memory has an empty name; write --memory files,lexical.")
         alias, equals, use = item.partition("=")
         name, use = (alias, use) if equals else (item, item)
-        if not equals and registry.is_file(item):
+        if not equals and registry.is_file(registry.with_access(item)[0]):
             name = item.rpartition(":")[2]
         if name in entries:
             raise UsageError(f"--memory names {name!r} twice; give the second a name of its own: {name}-2={use}.")

@@ -64,8 +64,8 @@ def preset_entries(name: str, suite: str, chosen: Sequence[str] = ()) -> dict[st
     words = [word.strip() for text in chosen for word in text.split(",")]
     own = memory_entries(",".join(words)) if words else {}
     for word, entry in own.items():
-        base = str(entry["use"]).partition("/")[0]
-        if word not in arms and not registry.is_file(str(entry["use"])) and base not in registry.memories.names():
+        base = registry.with_access(str(entry["use"]))[0]
+        if word not in arms and not registry.is_file(base) and base not in registry.memories.names():
             known = [*arms, *registry.memories.names()]
             raise UsageError(
                 f"The preset {name!r} has no arm {word!r} for {suite!r}, and no memory is called so."
@@ -104,4 +104,4 @@ def check_stores(entries: Mapping[str, dict[str, Any]]) -> None:
 
 
 def _takes_store(entry: Mapping[str, Any]) -> bool:
-    return str(entry.get("use", "")).partition("/")[0] == "curated"
+    return registry.with_access(str(entry.get("use", "")))[0] == "curated"
