@@ -33,6 +33,11 @@ KIND = {
 }
 
 
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memassay.running.drive._BACKOFF_SECONDS", 0.0)
+
+
 def data_file(folder: Path, conversations: int, questions: int) -> Path:
     path = folder / "talk.json"
     talk = [small_conversation(number, questions) for number in range(conversations)]

@@ -286,7 +286,8 @@ class _Packer:
             at -= 1
         if at < len(ends):
             # What is cut in the middle can be a mark less than what ends there.
-            self._short = max(self._tokens.marks(block(1, whole[: ends[at]])) - 1 - room, 1)
+            lacking = max(self._tokens.marks(block(1, whole[: ends[at]])) - 1 - room, 1)
+            self._short = min(lacking, self._short or lacking)
         if at:
             clipped = excerpt._replace(span=(start, start + ends[at - 1] - head))
             self._add(clipped, marks + number, part=True, clipped=True)
