@@ -149,6 +149,15 @@ def test_five_failures_in_a_row_end_the_command_and_the_next_goes_on(cli: Cli, t
     assert len(answers_of(tmp_path / "run")) == 30  # three attempts at each of five cells, twice
 
 
+def test_cells_that_always_fail_do_not_keep_a_resumed_run_from_the_others(cli: Cli, tmp_path: Path) -> None:
+    data = data_file(tmp_path, 4, 12)
+    settings = ("--set", "agent.faults=api-error", "--set", "agent.share=0.3", "--set", "agent.text=x")
+    for _ in range(12):
+        ran = cli(*command(data, tmp_path / "run", *settings, "--workers", "1"))
+    cells = {json.dumps(r["cell"], sort_keys=True) for r in answers_of(tmp_path / "run")}
+    assert len(cells) == 48 == ran.json["cells"]["counted"]
+
+
 @pytest.mark.slow
 def test_1540_answers_three_times_with_failures_killed_five_times(tmp_path: Path) -> None:
     data = data_file(tmp_path, 10, 154)

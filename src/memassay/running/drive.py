@@ -7,7 +7,7 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +121,16 @@ class Driver:
     def _queue(
         self, shard: tuple[int, int], done: set[Key], attempts: Mapping[Key, int]
     ) -> Iterator[tuple[CellKey, int]]:
-        """The open cells, task by task. A task is begun only if all its cells can be paid, so arms stay balanced."""
-        open_cells = (c for c in self.plan.cells(shard) if key_of(c) not in done)
-        for _, block in groupby(open_cells, key=lambda cell: cell.task):
+        """The open cells, task by task. A task is begun only if all its cells can be paid, so arms stay balanced.
+
+        What failed in an earlier call comes after what was never asked: else a few cells that always fail would end
+        every call before it got any further.
+        """
+
+        def still(asked: bool) -> Iterator[CellKey]:
+            return (c for c in self.plan.cells(shard) if key_of(c) not in done and (key_of(c) in attempts) == asked)
+
+        for _, block in groupby(chain(still(False), still(True)), key=lambda cell: cell.task):
             cells = [cell for cell in block if cell.arm not in self.unavailable]
             asking = [self._arms[cell.arm] for cell in cells if self._asks(cell)]
             if self.tally.stopped:
