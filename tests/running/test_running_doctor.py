@@ -15,6 +15,7 @@ from memassay.agents.api import Api
 from memassay.agents.claude_code.agent import ClaudeCode
 from memassay.core import registry
 from memassay.core.digest import digest_file
+from memassay.core.peers import PEERS
 from memassay.core.types import Status, Usage
 from memassay.models.prices import TABLE_DATE, price
 from memassay.running.doctor import Finding, exit_code
@@ -82,6 +83,14 @@ def test_programs_of_others_have_a_version_and_a_digest(
     assert "ends with code 3" in by_name(versions(str(other)))["claude"].detail
     monkeypatch.setenv("CLAUDE_BIN", "/no/such")
     assert by_name(versions())["claude"].state == "failed"
+
+    monkeypatch.delenv("CLAUDE_BIN")
+    monkeypatch.setenv("MEMASSAY_PEERS", str(tmp_path / "peers"))
+    place = PEERS["claude"].place
+    place.parent.mkdir(parents=True)
+    program.rename(place)
+    altered = by_name(versions())["claude"]
+    assert altered.state == "failed" and "is not the pinned Claude Code" in altered.detail
 
 
 def test_a_path_names_nobody(own_home: Path) -> None:

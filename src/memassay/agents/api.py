@@ -140,7 +140,7 @@ class Api:
                 result = await self._use(call, names, box)
                 talk.note("tool", id=call.id, name=call.name, arguments=dict(call.arguments), result=result)
                 messages.append(Message("tool", self._cut(result), call_id=call.id))
-            talk.tool_calls += len(reply.calls)
+            talk.tools.update(call.name for call in reply.calls)
 
     def _judge(self, request: Request, talk: Talk, reply: Reply) -> None:
         """End the talk if this reply is the last: an answer, a limit, or something that must not count."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ class Talk:
 
     asked: str
     turns: int = 0
-    tool_calls: int = 0
+    tools: Counter[str] = field(default_factory=Counter)
     ended: bool = False
     checks: list[Check] = field(default_factory=list)
     _status: Status = Status.HARNESS
@@ -85,7 +86,7 @@ class Talk:
             **{k: sum(getattr(u, k) for u in self._usages) for k in ("input", "output", "cache_read", "cache_write")},
             cost_usd=self.cost,
             turns=self.turns,
-            tool_calls=self.tool_calls,
+            tool_calls=self.tools.total(),
             wall_ms=round(seconds * 1000, 3),
         )
         self.note("end", status=str(self._status), detail=self._detail, text=self._text)
@@ -98,6 +99,7 @@ class Talk:
             detail=self._detail,
             text=self._text,
             checks=tuple(self.checks),
+            tools=self.tools,
             usage=usage,
             evidence="".join(f"{line}\n" for line in self._lines).encode("utf-8", "replace"),
         )

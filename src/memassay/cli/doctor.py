@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from memassay.cli.run import AgentFlag, Arms, Model, Preset, Settings, StoreFolder
+from memassay.cli.experiment import AgentFlag, Arms, Model, Preset, Settings, StoreFolder
 
 _HELP = """Look at what a run would use, and at what an agent really sends.
 
@@ -38,8 +38,8 @@ def register(app: typer.Typer) -> None:
         set_: Settings = None,
         json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     ) -> None:
+        from memassay.cli.experiment import experiment_from
         from memassay.cli.output import emit, print_json
-        from memassay.cli.run import experiment_from
         from memassay.core.errors import UsageError
         from memassay.running.doctor import examine, exit_code, with_every_access
 

@@ -34,13 +34,15 @@ def refuse_unfinished(summary: Mapping[str, Any]) -> None:
         EnvironmentProblem: so it is, with what went wrong most often.
     """
     from memassay.core.errors import EnvironmentProblem
+    from memassay.core.types import Status
 
     arms = [arm for arm in summary["arms"].values() if not arm["reason"]]
     if summary["stage"] != "answer" or any(arm["n"] for arm in arms):
         return
     failed: Counter[str] = Counter()
     for arm in arms:
-        failed.update(arm["usage"]["answers"]["statuses"])
+        statuses = arm["usage"]["answers"]["statuses"]
+        failed.update({s: n for s, n in statuses.items() if Status(s).kind in ("provider", "harness")})
     if failed and any(arm["failures"]["provider"] + arm["failures"]["harness"] for arm in arms):
         status, times = failed.most_common(1)[0]
         raise EnvironmentProblem(

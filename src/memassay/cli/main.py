@@ -16,7 +16,7 @@ from pathlib import Path
 
 import typer
 
-from memassay.cli import audit, compare, data, demo, doctor, memory, run, runs, show, store
+from memassay.cli import association, audit, classify, compare, data, demo, doctor, memory, run, runs, show, store
 from memassay.core.errors import MemassayError
 from memassay.version import __version__
 
@@ -50,7 +50,9 @@ run.register(app)
 show.register(app)
 compare.register(app)
 runs.register(app)
+association.register(app)
 audit.register(app)
+classify.register(app)
 doctor.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(memory.app, name="memory")

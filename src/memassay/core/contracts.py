@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
 from memassay.core.types import (
     Answer,
+    Arm,
     Corpus,
     DataKind,
     Dossier,
@@ -23,6 +24,7 @@ from memassay.core.types import (
     Passage,
     Query,
     Request,
+    Status,
     Step,
     StoreRef,
     Task,
@@ -69,7 +71,8 @@ class Memory(Protocol):
     """A system under test.
 
     The constructor's keyword arguments are its settings: names, types and defaults are read from the signature, so
-    ``--set NAME.top_k=10`` is checked and recorded without more code.
+    ``--set NAME.top_k=10`` is checked and recorded without more code. A class attribute ``access`` names the accesses
+    of an arm that says none, such as ``("tools", "folder")``; without it that is the dossier.
     """
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Any:
@@ -86,6 +89,19 @@ class Memory(Protocol):
 
     def open(self, ref: StoreRef) -> Any:
         """Open what ``build`` wrote; ``ref.location`` is the folder. Returns a store, such as a ``Retrieves``."""
+        ...
+
+
+@runtime_checkable
+class Verifies(Protocol):
+    """A memory that can tell whether a store still says what its corpus says; asked at the start of every run."""
+
+    def verify(self, ref: StoreRef, corpus: Corpus) -> Awaitable[None] | None:
+        """Look at the store.
+
+        Raises:
+            DataError: it does not, in one sentence with the fix.
+        """
         ...
 
 
@@ -155,6 +171,35 @@ class Cell:
     dossier: Dossier | None
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one cell of a contender or baseline ended and was scored, for what a suite concludes of its own.
+
+    Attributes:
+        arm: its name; ``role`` is contender or baseline.
+        number: of the repetition, from 0.
+        scores: of all the suite's graders; empty where the cell is unfinished (the provider or the harness failed).
+        labels: of the same verdicts.
+        text: the answer, or "".
+        tools: calls by the name of the tool.
+        classified: ``(kind, why)`` where somebody has read a cell below 1 and said whose fault it was.
+    """
+
+    task: Task
+    arm: str
+    role: str
+    build: int
+    number: int
+    status: Status
+    detail: str
+    scores: Mapping[str, float | None]
+    labels: Mapping[str, JsonValue]
+    usage: Usage
+    text: str
+    tools: Mapping[str, int]
+    classified: tuple[str, str] | None = None
+
+
 class Judge(Protocol):
     """A grader. ``id`` names its configuration (and its file), ``config`` is what its small manifest records.
 
@@ -199,12 +244,30 @@ class MetricSpec:
         name: the key in ``Judgement.scores`` and in the summary (``all@4000``).
         budget: context tokens that the metric is at, or None.
         judge: id of the judge that gives it; "" is the suite's first.
+        of: what it grades: what was found for an answer, or the answer itself.
     """
 
     name: str
     title: str = ""
     budget: int | None = None
     judge: str = ""
+    of: Literal["dossier", "answer"] = "dossier"
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A control arm of a suite's own: what it must score, so that the run is believed.
+
+    Attributes:
+        arm: with the role ``control``; its agent has no model. A memory is built as for any other arm.
+        metric: what is looked at.
+        low, high: ends of the band, inclusive.
+    """
+
+    arm: Arm
+    metric: str
+    low: float
+    high: float
 
 
 def evidence_metrics(grading: Grading, unit: str = "item") -> list[MetricSpec]:
@@ -255,7 +318,7 @@ def answer_metrics(official: Mapping[str, str] | None = None) -> list[MetricSpec
         "bleu1": "words of the answer that the gold answer has (BLEU-1)",
         **(official or {}),
     }
-    return [MetricSpec(name, title=title, judge=ANSWERS) for name, title in titles.items()]
+    return [MetricSpec(name, title=title, judge=ANSWERS, of="answer") for name, title in titles.items()]
 
 
 class Suite(Protocol):
@@ -266,6 +329,17 @@ class Suite(Protocol):
         data: real or generated.
         design: how its questions were sampled, which decides intervals and tests (``memassay.stats.DESIGNS``); a suite
             without the attribute is ``clustered``.
+
+    Beside what is here, a suite may have:
+
+    - ``sample``: whether its data only show that everything works; without the attribute, generated data do.
+    - ``defaults``: what an experiment leaves out, such as ``{"ks": (2, 5)}``.
+    - ``instructions(access, memory) -> str``: what an agent is told before a question.
+    - ``criteria(variant) -> str``: what a right answer is, for judges with a model.
+    - ``controls() -> Sequence[Control]``: control arms of its own, where its questions have no gold evidence for the
+      usual ones.
+    - ``conclude(outcomes) -> Mapping``: a verdict and tables of its own, from every cell of the arms; it stands under
+      ``conclusion`` in the summary, for ``sections``.
     """
 
     name: str
@@ -283,11 +357,7 @@ class Suite(Protocol):
         ...
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
-        """The graders; the first is the primary, which grades what was found. Graders of answers where there are any.
-
-        A suite may also have ``instructions(access) -> str``, what an agent is told, and ``criteria(variant) -> str``,
-        what a right answer is, for judges with a model.
-        """
+        """The graders; the first is the primary, which judges the controls too."""
         ...
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]: ...

@@ -30,6 +30,7 @@ class Peer:
         variable: names the program where another one is wanted.
         folder: below :func:`peers_folder`.
         path: the program below ``folder``.
+        sha256: of the program, where it comes built; "" where it is built here.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Peer:
     variable: str
     folder: str
     path: str
+    sha256: str = ""
 
     @property
     def place(self) -> Path:
@@ -44,20 +46,41 @@ class Peer:
         return peers_folder() / self.folder / self.path
 
 
-def claude_package() -> str:
-    """The npm package that holds the ``claude`` of this kind of machine, without a version."""
+def machine_kind() -> str:
+    """What kind of machine this is, as the npm packages of Claude Code call it: ``linux-x64``."""
     system = "darwin" if sys.platform == "darwin" else "linux"
     machine = "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x64"
-    return f"@anthropic-ai/claude-code-{system}-{machine}"
+    return f"{system}-{machine}"
+
+
+def claude_package() -> str:
+    """The npm package that holds the ``claude`` of this kind of machine, without a version."""
+    return f"@anthropic-ai/claude-code-{machine_kind()}"
 
 
 # iwe's contract (seeds and what they pull in are interleaved, the budget counts the edge lists) was read in 0.19.0.
 _IWE = "0.19.0"
 _CLAUDE = "2.1.332"
 
+CLAUDE_SDK = "0.2.189"
+"""The version of the package ``claude-agent-sdk`` (extra ``claude-pinned``) that carries the pinned Claude Code."""
+
+CLAUDE_SHA256 = {
+    "darwin-arm64": "5b8214f8f082f3187420b27b4063b9b4f4d9412cd66ea436d6d1966ad582700f",
+    "darwin-x64": "3ceb285194091d45b150561ac5d58ab5a58cddcdc6d086f883039a652c037cfa",
+    "linux-arm64": "50c305fcb8912851ce774429131d94ed6f84edbe3d8d0ed7a59dade5d893acc0",
+    "linux-x64": "a2df1f41bb00250992926420d0063f89b127cb81abdd284dbefb80c50ff1d026",
+}
+"""Of the pinned program by kind of machine; its npm packages and the wheels of :data:`CLAUDE_SDK` hold the same bytes."""
+
 PEERS = {
     "claude": Peer(
-        "claude", _CLAUDE, "CLAUDE_BIN", f"claude-{_CLAUDE}", f"node_modules/{claude_package()}/claude"
+        "claude",
+        _CLAUDE,
+        "CLAUDE_BIN",
+        f"claude-{_CLAUDE}",
+        f"node_modules/{claude_package()}/claude",
+        CLAUDE_SHA256[machine_kind()],
     ),
     "iwe": Peer("iwe", _IWE, "IWE_BIN", f"iwe-{_IWE}", "bin/iwe"),
     "iwec": Peer("iwec", _IWE, "IWEC_BIN", f"iwe-{_IWE}", "bin/iwec"),

@@ -134,6 +134,7 @@ class Registry:
 
 # The packages of memassay that a memory, or an agent, is made of: a change of a report is no other memory.
 MADE_OF = ("core", "knowledge", "memories", "retrieval")
+FORMS_MADE_OF = ("core", "knowledge")
 AGENTS_MADE_OF = ("agents", "core", "models", "retrieval")
 
 
@@ -149,7 +150,9 @@ def _code_digest(module: str) -> str:
     place = Path(file)
     if place.name != "__init__.py":
         return digest_file(place)[:12]
-    made_of = AGENTS_MADE_OF if module.startswith("memassay.agents.") else MADE_OF
+    made_of: tuple[str, ...] = AGENTS_MADE_OF if module.startswith("memassay.agents.") else MADE_OF
+    if module.startswith("memassay.suites."):  # a form that only one suite needs
+        made_of = (*FORMS_MADE_OF, "/".join(module.split(".")[1:3]))
     roots = [place.parent / name for name in made_of] if package == "memassay" else [place.parent]
     files = sorted(path for root in roots for path in root.rglob("*.py"))
     return digest_of([[f.relative_to(place.parent).as_posix(), digest_file(f)] for f in files])[:12]

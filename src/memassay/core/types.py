@@ -334,8 +334,8 @@ class Check(Frozen):
 class Step(Frozen):
     """One exchange. ``dossier`` and ``transcript`` are digests of content-addressed files in the run folder.
 
-    ``evidence`` is what an agent hands over to be kept as the transcript (every line that it saw); it is not part of
-    the record.
+    ``tools`` counts an agent's calls by the name of the tool. ``evidence`` is what an agent hands over to be kept as
+    the transcript (every line that it saw); it is not part of the record.
     """
 
     name: str = "answer"
@@ -346,6 +346,7 @@ class Step(Frozen):
     dossier: str | None = None
     transcript: str | None = None
     checks: tuple[Check, ...] = ()
+    tools: Mapping[str, int] = Field(default_factory=dict)
     usage: Usage = Usage()
     evidence: bytes | None = Field(default=None, exclude=True, repr=False)
 

@@ -236,7 +236,7 @@ def cited(reading: Reading) -> Part | None:
     found = {arm.name: arm.at("cited") or {k: v for k, v in arm.at("metrics").items() if k.startswith("cited@")}
              for arm in reading.arms}  # fmt: skip
     names = dict.fromkeys(name for claims in found.values() for name in claims)
-    if not names:
+    if not names or not any(arm.has_dossier for arm in reading.arms):
         return None
     metrics = sorted((metric(name) for name in names), key=lambda m: m.at or 0)
     rows = [

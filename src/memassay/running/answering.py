@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from memassay.core import registry
 from memassay.core.contracts import Closes, Folder, Retrieves, Serves
-from memassay.core.digest import digest_folder
+from memassay.core.digest import canonical_json, digest_folder
 from memassay.core.dossier import rendering
 from memassay.core.errors import CannotMeasure
 from memassay.core.types import Arm, CellKey, Check, Dossier, Request, Server, Status, Step, StoreRef, Task, Toolset
@@ -38,20 +38,27 @@ class Said(NamedTuple):
 
 
 async def ready(plan: Plan) -> dict[str, Any]:
-    """The plan's agents and judges, each of which has seen that it has what it needs; before anything is built.
+    """The plan's agents, by :func:`speaker`; they and its judges have seen that they have what they need.
+
+    Called before anything is built.
 
     Raises:
         EnvironmentProblem: one lacks a program, a package or a key, in one sentence.
     """
     agents: dict[str, Any] = {}
-    for arm in plan.contenders:
-        if arm.agent != NO_AGENT and arm.agent not in agents:
-            agents[arm.agent] = registry.agents.get(arm.agent)(**arm.agent_options)
-    for speaker in (*agents.values(), *plan.model_judges):
-        prepare = getattr(speaker, "prepare", None)
+    for arm in plan.arms:
+        if arm.agent != NO_AGENT and speaker(arm) not in agents:
+            agents[speaker(arm)] = registry.agents.get(arm.agent)(**arm.agent_options)
+    for one in (*agents.values(), *plan.model_judges):
+        prepare = getattr(one, "prepare", None)
         if prepare is not None:
             await prepare()
     return agents
+
+
+def speaker(arm: Arm) -> str:
+    """What tells an arm's agent from others: its name and settings."""
+    return canonical_json([arm.agent, arm.agent_options])
 
 
 class Answering:
@@ -60,7 +67,7 @@ class Answering:
     Args:
         plan: names the agents, the limits and the suite's instructions.
         stores: the arms' open stores.
-        agents: by name, ready (see :func:`ready`).
+        agents: by :func:`speaker`, ready (see :func:`ready`).
     """
 
     def __init__(self, plan: Plan, stores: Stores, agents: Mapping[str, Any]) -> None:
@@ -68,7 +75,7 @@ class Answering:
 
     def agent(self, arm: Arm) -> Any:
         """The agent of an arm."""
-        return self._agents[arm.agent]
+        return self._agents[speaker(arm)]
 
     async def ask(self, cell: CellKey, attempt: int, task: Task, arm: Arm, dossier: Dossier | None) -> Said:
         """The agent's answer.
@@ -99,11 +106,10 @@ class Answering:
         self, cell: CellKey, task: Task, arm: Arm, dossier: Dossier | None, toolset: Toolset, place: Path
     ) -> Request:
         experiment = self._plan.experiment
-        instructions = getattr(self._plan.suite, "instructions", None)
         shown = None if dossier is None else rendering(dossier, experiment.tokens).cut(max(experiment.budgets))
         return Request(
             cell=cell,
-            system=instructions(arm.access) if instructions else "",
+            system=self._plan.instructions(arm),
             prompt=task.prompt,
             as_of=task.as_of,
             dossier=shown,

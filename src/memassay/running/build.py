@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
-from memassay.core.contracts import BuildContext, Closes
+from memassay.core.contracts import BuildContext, Closes, Verifies
 from memassay.core.digest import canonical_json, digest_folder, digest_of
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemassayError, MemoryFailure, UsageError
 from memassay.core.types import Arm, BuildReport, CellKey, Status, StoreRef, Task, Usage
@@ -47,7 +47,7 @@ def make_memories(plan: Plan) -> tuple[dict[str, Any], dict[str, str]]:
     """
     memories: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
-    for arm in plan.contenders:
+    for arm in plan.built:
         try:
             memories[arm.name] = registry.memories.get(arm.memory)(**arm.options)
         except CannotMeasure as error:
@@ -91,17 +91,25 @@ class Stores:
         for name, reason in unavailable.items():
             self.run.record_build(BuildReport(memory=name, scope="", status="unavailable", detail=reason))
         scopes = list(dict.fromkeys(task.scope for task in self.plan.tasks))
-        for arm in self.plan.contenders:
-            for build in range(self.plan.experiment.builds):
+        for arm in self.plan.built:
+            for build in range(self.plan.replicates(arm)[0]):
                 for scope in scopes:
                     if arm.name in unavailable:
                         continue
                     report = await self.build(arm, scope, build)
+                    await self._verify(arm, scope, report)
                     if (report.memory, report.scope, report.store.key if report.store else "") not in recorded:
                         self.run.record_build(report)
                     on_done(report)
                     if report.status == "unavailable":
                         unavailable[arm.name] = report.detail
+
+    async def _verify(self, arm: Arm, scope: str, report: BuildReport) -> None:
+        """Let a memory that can tell whether its store still says what the corpus says do so, before any question."""
+        memory = self._memories[arm.name]
+        if report.store is not None and isinstance(memory, Verifies):
+            limit = self.plan.experiment.limits.build_seconds
+            await call(memory.verify, report.store, self.plan.corpora[scope], seconds=limit)
 
     async def build(self, arm: Arm, scope: str, build: int) -> BuildReport:
         """One store: reused if its spec has been built, else built; a memory's failure is a status, not an exception.

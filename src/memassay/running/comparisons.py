@@ -65,7 +65,7 @@ def compare_arms(plan: Plan, scores: Scores, unavailable: Mapping[str, str], hea
                         "verdict": word.word,
                         "reason": word.reason,
                         "equal_budget": metric.budget is not None
-                        or (bool(metric.judge) and accesses[a] == accesses[b] == ("dossier",)),
+                        or (metric.of == "answer" and accesses[a] == accesses[b] == ("dossier",)),
                         "wins": result.wins,
                         "losses": result.losses,
                         "ties": result.ties,
@@ -90,7 +90,7 @@ def _compared(plan: Plan, headline: str) -> list[MetricSpec]:
     family = headline.partition("@")[0]
     found = [m for m in plan.metrics if m.budget is not None and m.name.partition("@")[0] == family]
     if plan.answers and not found:
-        found = [m for m in plan.all_metrics if m.judge and m.judge != plan.judges[0].id]
+        found = [m for m in plan.all_metrics if m.of == "answer"]
         found.sort(key=lambda m: m.name != headline)
     primary = plan.experiment.primary
     if primary is not None and primary.metric not in [m.name for m in found]:

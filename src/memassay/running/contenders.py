@@ -41,7 +41,7 @@ def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
                 f"{name!r} cannot name an arm (it is a control's name or has odd characters); use NAME=MEMORY."
             )
         base, text = registry.with_access(entry.use)
-        access = _access_of(name, text, experiment)
+        access = _access_of(name, text, base, experiment)
         if agent is not None:
             with _missing_here(experiment):
                 check_access(agent, experiment.agent, name, access)
@@ -63,9 +63,9 @@ def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
     return arms, sources
 
 
-def _access_of(name: str, text: str, experiment: Experiment) -> tuple[str, ...]:
-    """``tools+folder`` as accesses; nothing said is the dossier."""
-    access = tuple(text.split("+")) if text else ("dossier",)
+def _access_of(name: str, text: str, memory: str, experiment: Experiment) -> tuple[str, ...]:
+    """``tools+folder`` as accesses; nothing said is what the memory's class names in ``access``, else the dossier."""
+    access = tuple(text.split("+")) if text else getattr(registry.memories.get(memory), "access", ("dossier",))
     for part in access:
         if part not in ACCESSES:
             raise UsageError(f"Arm {name!r}: unknown access {part!r}.{suggestion(part, ACCESSES)}")
@@ -73,7 +73,8 @@ def _access_of(name: str, text: str, experiment: Experiment) -> tuple[str, ...]:
         raise UsageError(f"Arm {name!r} names an access twice; write each once.")
     if experiment.stage == "retrieval" and access != ("dossier",):
         raise UsageError(
-            f"Arm {name!r}: without an agent there is one access, 'dossier'; add --agent to give it {text!r}."
+            f"Arm {name!r}: without an agent there is one access, 'dossier'; add --agent to give it "
+            f"{'+'.join(access)!r}."
         )
     return access
 

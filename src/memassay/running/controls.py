@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from memassay.core.contracts import Control
 from memassay.core.digest import digest_text
 from memassay.core.dossier import block, rendering
 from memassay.core.tokens import tokenizer
@@ -217,6 +218,27 @@ def check_controls(
                 "high": 1.0,
                 "passed": passed,
                 "detail": detail,
+            }
+        )
+    return {name: {"passed": _outcome(checks), "checks": checks} for name, checks in found.items()}
+
+
+def check_own(scores: Scores, controls: Sequence[Control]) -> dict[str, Any]:
+    """The ``controls`` part of a summary where the suite has controls of its own; shaped as by ``check_controls``."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for control in controls:
+        value = _mean(scores, control.arm.name, control.metric)
+        inside = None if value is None else control.low <= value <= control.high
+        band = f"{control.low:g}" if control.low == control.high else f"{control.low:g} to {control.high:g}"
+        found.setdefault(control.arm.name, []).append(
+            {
+                "metric": control.metric,
+                "value": value,
+                "expected": (control.low + control.high) / 2,
+                "low": control.low,
+                "high": control.high,
+                "passed": inside,
+                "detail": f"must be {band}" if value is None else f"{value:.4g}, must be {band}",
             }
         )
     return {name: {"passed": _outcome(checks), "checks": checks} for name, checks in found.items()}

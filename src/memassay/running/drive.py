@@ -65,7 +65,7 @@ class Driver:
         unavailable: arms that cannot be measured, left out; grows when a memory says so at a question.
         on_cell: called after every record (for a progress bar).
         purse: what may be spent.
-        agents: by name, those that are ready.
+        agents: those that are ready, by :func:`memassay.running.answering.speaker`.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Driver:
 
         for _, block in groupby(chain(still(False), still(True)), key=lambda cell: cell.task):
             cells = [cell for cell in block if cell.arm not in self.unavailable]
-            asking = [self._arms[cell.arm] for cell in cells if self._asks(cell)]
+            asking = [self._arms[cell.arm] for cell in cells if self._pays(cell)]
             if self.tally.stopped:
                 return
             if asking and not self._purse.open(cells[0].task, [arm.name for arm in asking]):
@@ -148,6 +148,10 @@ class Driver:
         """Whether the cell puts a question to an agent."""
         arm = self._arms[cell.arm]
         return arm.agent != NO_AGENT and self._tasks[cell.task].category != MARKER
+
+    def _pays(self, cell: CellKey) -> bool:
+        """Whether the cell's answer may cost something; the agent of a control has no model."""
+        return self._asks(cell) and self._arms[cell.arm].role != "control"
 
     async def _work(self, queue: Iterator[tuple[CellKey, int]], lines: LineWriter) -> None:
         # One generator for all workers: each takes the next open cell; only the cells in flight are held in memory.
@@ -199,7 +203,7 @@ class Driver:
             answer = await self._answer(cell, attempt)
             lines.append(to_line(answer))
             self.tally.cost_usd += paid(answer.usage)
-            if self._asks(cell):
+            if self._pays(cell):
                 self._purse.pay(cell.task, cell.arm, answer.usage, ended=attempt == last or _ends(answer.status))
             if _ends(answer.status) or attempt == last or self.stores.lacks(cell, self._tasks[cell.task]):
                 break

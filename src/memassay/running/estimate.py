@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,8 @@ from memassay.core.views import original
 from memassay.running.experiment import NO_AGENT
 from memassay.running.judges import ModelJudge, model_name
 from memassay.running.markers import MARKER
-from memassay.running.money import Purse
+from memassay.running.money import Bill, Purse
 from memassay.running.plan import Plan
-from memassay.running.usage import dearest_answers, unjudged
 from memassay.runs.folder import RunFolder
 from memassay.stats import MATERIAL
 
@@ -40,7 +39,7 @@ def primary_power(plan: Plan) -> float | None:
     primary = plan.experiment.primary
     if primary is None:
         return None
-    graded = [t for t in plan.tasks if t.category != MARKER and original(t).evidence]
+    graded = _graded(t for t in plan.tasks if t.category != MARKER)
     sizes = _sizes([t for t in graded if primary.split in ("all", t.split)])
     return plan.design.power(MATERIAL, sizes) if len(sizes) else 0.0
 
@@ -53,6 +52,17 @@ def primary_in_words(power: float) -> str:
     return f"exploratory: {found}, and {WANTED_POWER:.0%} is asked"
 
 
+def _controls(plan: Plan) -> list[str]:
+    planted = plan.experiment.controls and not plan.own_controls
+    return [a.name for a in plan.arms if a.role == "control"] + ([MARKER.partition(":")[2]] if planted else [])
+
+
+def _graded(tasks: Iterable[Task]) -> list[Task]:
+    """The questions whose scores are compared: those with gold evidence, or all where the suite's gold is none."""
+    every = list(tasks)
+    return [t for t in every if original(t).evidence] or every
+
+
 def _sizes(tasks: Sequence[Task]) -> npt.NDArray[np.int64]:
     """Questions per cluster, in the order of the clusters' first questions."""
     return np.array(list(Counter(t.cluster for t in tasks).values()), dtype=np.int64)
@@ -61,21 +71,19 @@ def _sizes(tasks: Sequence[Task]) -> npt.NDArray[np.int64]:
 def estimate_of(plan: Plan) -> dict[str, Any]:
     """Tasks, clusters, cells and stores of a plan, and the smallest difference that it can detect with 80 % power."""
     tasks = [t for t in plan.tasks if t.category != MARKER]
-    graded = [t for t in tasks if original(t).evidence]
+    graded = _graded(tasks)
     sizes = _sizes(graded)
     scopes = {t.scope for t in plan.tasks}
     estimate: dict[str, Any] = {
         "suite": plan.experiment.suite,
         "data": plan.suite.data,
         "arms": ", ".join(a.name for a in plan.contenders),
-        "controls": ", ".join([a.name for a in plan.arms if a.role == "control"] + [MARKER.partition(":")[2]])
-        if plan.experiment.controls
-        else "none",
+        "controls": ", ".join(_controls(plan)) or "none",
         "tasks": len(tasks),
-        "tasks with evidence": len(graded),
+        "tasks with evidence": sum(bool(original(t).evidence) for t in tasks),
         "clusters": len(sizes),
         "cells": plan.count(),
-        "stores": len(scopes) * len(plan.contenders) * plan.experiment.builds,
+        "stores": len(scopes) * sum(plan.replicates(arm)[0] for arm in plan.built),
         "tokenizer": plan.experiment.tokens,
         **_spending(plan),
     }
@@ -204,7 +212,7 @@ def purse_of(plan: Plan, run: RunFolder, *, answering: bool = True) -> Purse:
 
     Args:
         plan: with the limit.
-        run: with what has been spent.
+        run: with what has been spent and will be.
         answering: whether agents are asked too; else judges alone.
 
     Raises:
@@ -218,7 +226,6 @@ def purse_of(plan: Plan, run: RunFolder, *, answering: bool = True) -> Purse:
     arms, judging = costs_of(plan, answering=answering and plan.answers)
     if judging is None or None in arms.values():
         raise unkept(limit, _unpriced(plan))
-    purse = Purse(limit, run.spent(), {name: cost or 0.0 for name, cost in arms.items()}, judging)
-    purse.dearest.update(dearest_answers(run))
-    purse.owed = unjudged(run, len(plan.model_judges))
-    return purse
+    judges = [judge.id for judge in plan.model_judges if judge.live]
+    bill = Bill(run, [arm.name for arm in plan.contenders if arm.agent != NO_AGENT], judges)
+    return Purse(limit, {name: cost or 0.0 for name, cost in arms.items()}, judging, bill)

@@ -153,9 +153,10 @@ def experiment_of(tables: Mapping[str, Any]) -> Experiment:
         UsageError: an unknown key (with "did you mean") or a wrong value, named by its dotted place.
     """
     try:
-        answers = tables.get("agent", NO_AGENT) != NO_AGENT
-        stage = {"stage": "answer" if answers else "retrieval"}
-        experiment = Experiment.model_validate({**_defaults(tables.get("suite")), **stage, **tables})
+        given = {name: value for name, value in tables.items() if name != "memories" or value}
+        whole = {**_fitting(suite_defaults(tables.get("suite")), given), **given}
+        answers = whole.get("agent", NO_AGENT) != NO_AGENT
+        experiment = Experiment.model_validate({"stage": "answer" if answers else "retrieval", **whole})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -172,6 +173,14 @@ def experiment_of(tables: Mapping[str, Any]) -> Experiment:
         raise UsageError("Experiment, budgets: name at least one budget in tokens.")
     _check_stage(experiment)
     return experiment
+
+
+def _fitting(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A suite's defaults without a primary whose arms this experiment lacks."""
+    primary = defaults.get("primary")
+    arms = given.get("memories", defaults.get("memories", {}))
+    lacks = primary is not None and not {primary["a"], primary["b"]} <= set(arms)
+    return {name: value for name, value in defaults.items() if not (lacks and name == "primary")}
 
 
 def _check_stage(experiment: Experiment) -> None:
@@ -195,7 +204,7 @@ def _check_stage(experiment: Experiment) -> None:
         raise UsageError(f"{' and '.join(asked)} {need} an agent; name one with --agent: {one}.")
 
 
-def _defaults(suite: Any) -> Mapping[str, Any]:
+def suite_defaults(suite: Any) -> Mapping[str, Any]:
     """What a suite declares in its attribute ``defaults``, such as ``{"ks": (2, 5)}``; nothing for an unknown name."""
     if not isinstance(suite, str) or suite not in registry.suites.names():
         return {}

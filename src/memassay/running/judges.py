@@ -58,7 +58,8 @@ class ModelJudge:
     @property
     def spec(self) -> MetricSpec:
         """Its metric."""
-        return MetricSpec(self.metric, title=f"share judged right ({self.entry.use}, {self.name})", judge=self.id)
+        title = f"share judged right ({self.entry.use}, {self.name})"
+        return MetricSpec(self.metric, title=title, judge=self.id, of="answer")
 
     @property
     def live(self) -> bool:
@@ -128,7 +129,7 @@ def with_kept(
         manifests: id and manifest of every judge that the run folder knows.
     """
     named = {judge.id: judge for judge in judges}
-    known = {name: manifest for name, manifest in manifests if ENTRY in manifest}
+    known = of_models(manifests)
     found = [
         named[name].named(str(manifest["metric"]))
         if name in named
@@ -144,25 +145,25 @@ def with_kept(
     return tuple(sorted(found, key=lambda judge: (":" in judge.metric, judge.metric)))
 
 
-def reopened(manifests: Iterable[tuple[str, Mapping[str, Any]]], suite: Suite) -> tuple[ModelJudge, ...]:
-    """The judges with a model that have judged a run, made again; a model in a file of one's own has to be named anew.
+def of_models(manifests: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+    """Those manifests that are of judges with a model, by the judge's id."""
+    return {name: manifest for name, manifest in manifests if ENTRY in manifest}
+
+
+def reopened(name: str, manifest: Mapping[str, Any], suite: Suite) -> ModelJudge:
+    """A judge with a model that has judged a run, made again.
 
     Raises:
-        UsageError: a model's file is not here.
+        UsageError: its model is a file of one's own, which has to be named anew; or it cannot be made here.
     """
-    found = []
-    for name, manifest in manifests:
-        if ENTRY not in manifest:
-            continue
-        entry = JudgeEntry.model_validate(manifest[ENTRY])
-        if entry.model.startswith(("local/", "scripted/")):
-            raise UsageError(
-                f"The model of judge {name} is a file of yours, which the run does not hold; name it: "
-                f"--judge {entry.use}:{entry.model}"
-            )
-        made = _make(entry, suite)
-        found.append(ModelJudge(entry, made, name, made.config, str(manifest["metric"])))
-    return tuple(found)
+    entry = JudgeEntry.model_validate(manifest[ENTRY])
+    if entry.model.startswith(("local/", "scripted/")):
+        raise UsageError(
+            f"The model of judge {name} is a file of yours, which the run does not hold; name it: "
+            f"--judge {entry.use}:{entry.model}"
+        )
+    made = _make(entry, suite)
+    return ModelJudge(entry, made, name, made.config, str(manifest["metric"]))
 
 
 def live(judges: Sequence[Judge]) -> list[Judge]:

@@ -25,9 +25,9 @@ from memassay.running.drive import Driver, Tally
 from memassay.running.estimate import purse_of
 from memassay.running.experiment import Experiment, JudgeEntry, experiment_of
 from memassay.running.judge import judge_run
-from memassay.running.judges import live, model_judges, with_kept
+from memassay.running.judges import ModelJudge, live, model_judges, model_name, with_kept
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, grading_of, load_suite, make_plan, tasks_digest
+from memassay.running.plan import Plan, grading_of, load_suite, make_plan, own_controls, tasks_digest
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
@@ -144,6 +144,8 @@ def enter(plan: Plan, place: Place) -> RunFolder:
     for entry in experiment["memories"].values():
         entry |= without_places({k: v for k, v in entry.items() if k not in ("use", "role")})
     experiment["agent_options"] = without_places(experiment["agent_options"])
+    for judge in experiment["judges"]:
+        judge["model"] = model_name(judge["model"])
     if run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks):
         checked_tasks(run)
     accepted = getattr(plan.suite, "accepted", None)
@@ -171,7 +173,7 @@ async def _build_and_drive(
     answers: bool,
 ) -> str:
     scopes = len({t.scope for t in plan.tasks})
-    watch.stage("build", scopes * len(plan.contenders) * plan.experiment.builds)
+    watch.stage("build", scopes * sum(plan.replicates(arm)[0] for arm in plan.built))
     await stores.build_all(unavailable, watch.built)
     if answers:
         watch.stage("answer", None)
@@ -245,6 +247,7 @@ def plan_of(run: RunFolder) -> Plan:
         source = fields.pop("source", None)
         fields.pop("agent_source", None)
         fields.pop("says", None)
+        fields.pop("instructions", None)
         arms.append(Arm(name=name, **fields))
         if source:
             sources[fields["memory"]] = Source.parse(fields["memory"], source)
@@ -263,6 +266,7 @@ def plan_of(run: RunFolder) -> Plan:
         sources=sources,
         all_tasks=0,
         identity=identity,
+        own_controls=own_controls(suite) if experiment.controls else (),
     )
 
 
@@ -285,12 +289,25 @@ def unavailable_arms(run: RunFolder) -> dict[str, str]:
 
 
 def rejudge(
-    run: RunFolder, observer: Observer | None = None, judges: Sequence[JudgeEntry] = (), max_usd: float | None = None
+    run: RunFolder,
+    observer: Observer | None = None,
+    judges: Sequence[JudgeEntry] = (),
+    max_usd: float | None = None,
+    again: Sequence[ModelJudge] = (),
 ) -> dict[str, Any]:
-    """Judge and summarise a run from its folder alone, by more judges with a model if some are named."""
+    """Judge and summarise a run from its folder alone.
+
+    Args:
+        run: the run.
+        observer: what watches.
+        judges: judges with a model that are named now.
+        max_usd: US dollars that the run may cost in all, or None.
+        again: those of the run that go on (:func:`memassay.running.continuing.continuing`). Of others that have judged
+            it, the verdicts stay as they are.
+    """
     plan = plan_of(run)
     experiment = plan.experiment.model_copy(update={"judges": tuple(judges), "max_usd": max_usd})
-    plan = replace(plan, experiment=experiment, model_judges=model_judges(experiment, plan.suite))
+    plan = replace(plan, experiment=experiment, model_judges=(*model_judges(experiment, plan.suite), *again))
     return conclude(run, plan, unavailable_arms(run), observer)
 
 

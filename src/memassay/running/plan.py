@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from memassay.core import registry
-from memassay.core.contracts import Grading, Judge, MetricSpec, Suite
-from memassay.core.digest import digest_of
+from memassay.core.contracts import Control, Grading, Judge, MetricSpec, Suite
+from memassay.core.digest import digest_of, digest_text
 from memassay.core.errors import UsageError, suggestion
 from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
@@ -35,6 +36,7 @@ class Plan:
         sources: where each memory in use comes from.
         memories: by arm, what a memory says of itself that can change a number (a program's version, a store's digest).
         judges: the suite's own graders, the first of them the primary.
+        own_controls: control arms of the suite's own, in place of those of the house.
         model_judges: those with a model. They are no part of the identity: one can be added to a finished run.
     """
 
@@ -50,6 +52,7 @@ class Plan:
     all_tasks: int
     identity: Mapping[str, Any] = field(default_factory=dict)
     memories: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    own_controls: tuple[Control, ...] = ()
     model_judges: tuple[ModelJudge, ...] = ()
 
     @property
@@ -76,19 +79,30 @@ class Plan:
     def contenders(self) -> tuple[Arm, ...]:
         return tuple(arm for arm in self.arms if arm.role != "control")
 
+    @property
+    def built(self) -> tuple[Arm, ...]:
+        """The arms that have a store: contenders, and controls of a suite that ask a memory."""
+        return tuple(arm for arm in self.arms if arm.memory != CONTROL_MEMORY)
+
+    def instructions(self, arm: Arm) -> str:
+        """What the suite tells an arm's agent before a question; "" where it says nothing."""
+        said = getattr(self.suite, "instructions", None)
+        return str(said(arm.access, arm.memory.rpartition("/")[2])) if said else ""
+
     def cells(self, shard: tuple[int, int] = (1, 1)) -> Iterator[CellKey]:
         """The cells of one shard, task by task so that arms stay balanced; whole tasks belong to one shard."""
         index, of = shard
         for number, task in enumerate(self.tasks):
             if number % of != index - 1:
                 continue
-            for arm in self.arms:
-                if task.category == MARKER and not marked(arm):
-                    continue
-                builds, repetitions = self.replicates(arm)
-                # A marker asks the memory alone, which no agent repeats.
-                for build in range(builds):
-                    for repetition in range(repetitions if task.category != MARKER else 1):
+            planted = task.category == MARKER
+            arms = [arm for arm in self.arms if not planted or marked(arm)]
+            # A marker asks the memory alone, which no agent repeats.
+            turns = 1 if planted else self.experiment.repetitions
+            for repetition in range(turns):  # arm by arm, so that what changes with time meets all arms alike
+                for arm in arms:
+                    builds, repetitions = self.replicates(arm)
+                    for build in range(builds if repetition < repetitions else 0):
                         yield CellKey(task=task.id, arm=arm.name, build=build, repetition=repetition)
 
     def replicates(self, arm: Arm) -> tuple[int, int]:
@@ -144,6 +158,26 @@ def design_of(suite: Suite) -> Design:
     return DESIGNS[name]
 
 
+def is_sample(suite: Suite) -> bool:
+    """Whether a suite's data only show that everything works; generated data do, unless the suite says otherwise."""
+    return bool(getattr(suite, "sample", suite.data == "generated"))
+
+
+def own_controls(suite: Suite) -> tuple[Control, ...]:
+    """The control arms that a suite brings, with every setting of their memories and agents filled in."""
+    found = []
+    for control in getattr(suite, "controls", tuple)():
+        arm: Arm = control.arm
+        bound: dict[str, Any] = {"role": "control"}
+        if arm.memory != CONTROL_MEMORY:
+            bound["options"] = bind_options(registry.memories.get(arm.memory), arm.options, f"memory {arm.memory!r}")
+        if arm.agent != NO_AGENT:
+            agent = registry.agents.get(arm.agent)
+            bound["agent_options"] = bind_options(agent, arm.agent_options, f"agent {arm.agent!r}")
+        found.append(dataclasses.replace(control, arm=arm.model_copy(update=bound)))
+    return tuple(found)
+
+
 def make_plan(experiment: Experiment) -> Plan:
     """Bind names, load the suite's data, filter the tasks, and fix the identity.
 
@@ -163,7 +197,12 @@ def make_plan(experiment: Experiment) -> Plan:
     missing = scopes - set(corpora)
     if missing:
         raise UsageError(f"Suite {experiment.suite!r} has tasks about {sorted(missing)[0]!r} but no such corpus.")
-    if experiment.controls:
+    own = own_controls(suite) if experiment.controls else ()
+    for control in own:
+        arms.append(control.arm)
+        if control.arm.memory != CONTROL_MEMORY:
+            sources.setdefault(control.arm.memory, registry.memories.source(control.arm.memory))
+    if experiment.controls and not own:
         arms += [Arm(name=name, memory=CONTROL_MEMORY, view=name, role="control") for name in CONTROLS]
         markers = marker_corpora(list(corpora.values()))
         tasks += marker_tasks(suite.name, markers, tasks)
@@ -180,7 +219,8 @@ def make_plan(experiment: Experiment) -> Plan:
         sources=sources,
         all_tasks=len(everything),
         model_judges=model_judges(experiment, suite),
-        memories={arm.name: said for arm in arms if arm.role != "control" and (said := said_of_itself(arm))},
+        memories={arm.name: said for arm in arms if arm.memory != CONTROL_MEMORY and (said := said_of_itself(arm))},
+        own_controls=own,
     )
     _check_primary(plan)
     return Plan(**{**plan.__dict__, "identity": _identity(plan)})
@@ -278,6 +318,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
                 "memory": arm.memory.rpartition("/")[2],
                 "source": _source(plan.sources.get(arm.memory)),
                 "agent_source": None if arm.agent == NO_AGENT else _source(registry.agents.source(arm.agent)),
+                "instructions": None if arm.agent == NO_AGENT else digest_text(plan.instructions(arm)),
             }
             for arm in plan.arms
         },

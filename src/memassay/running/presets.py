@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,24 @@ def give_store(entries: Mapping[str, dict[str, Any]], folder: Path) -> None:
         raise UsageError("--store is for the arms that take a finished store; add one, such as --arm curated/dossier.")
     for entry in takers:
         entry.setdefault("store", str(folder))
+
+
+def give_semantic(entries: Mapping[str, dict[str, Any]]) -> None:
+    """Turn the rule on embeddings on in every arm whose memory has one.
+
+    Raises:
+        UsageError: none has.
+    """
+    takers = [entry for entry in entries.values() if _has_setting(entry, "semantic")]
+    if not takers:
+        raise UsageError("--semantic is for memories that link by embeddings; of this run none does (graph does).")
+    for entry in takers:
+        entry["semantic"] = True
+
+
+def _has_setting(entry: Mapping[str, Any], name: str) -> bool:
+    base = registry.with_access(str(entry.get("use", "")))[0]
+    return name in inspect.signature(registry.memories.get(base)).parameters
 
 
 def check_stores(entries: Mapping[str, dict[str, Any]]) -> None:

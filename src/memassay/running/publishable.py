@@ -8,7 +8,7 @@ from typing import Any
 
 from memassay.running.contenders import SPEAKS
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan
+from memassay.running.plan import Plan, is_sample
 from memassay.runs.folder import Counted, Key, RunFolder
 from memassay.stats import Band
 
@@ -50,7 +50,7 @@ def publishable(
     reasons: list[str] = []
     if all(arm.name in unavailable for arm in plan.contenders):
         reasons.append("no arm could be measured")
-    if plan.suite.data == "generated":
+    if is_sample(plan.suite):
         reasons.append("the data are a generated sample")
     kinds: dict[str, Counter[str]] = {}
     # A planted task asks the memory alone: it is no answer of an agent.
@@ -76,7 +76,7 @@ def publishable(
         if left is None:
             reasons.append(f"judge {name} gave no verdict")
         elif left:
-            reasons.append(f"judge {name} has not judged {left} answers; name it again: memassay judge RUN --judge …")
+            reasons.append(f"judge {name} has not judged {left} answers; go on: memassay judge RUN")
     if plan.answers and (plan.identity.get("agent") or {}).get(SPEAKS) == "scripted":
         reasons.append("the agent is a scripted stand-in")
     if any(judge.model == "scripted" for judge in plan.model_judges):

@@ -11,13 +11,14 @@ from pydantic import JsonValue
 
 from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
+from memassay.running.conclusions import conclusion_of
 from memassay.running.contenders import SPEAKS, without_places
-from memassay.running.controls import check_controls
+from memassay.running.controls import check_controls, check_own
 from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
 from memassay.running.gathering import Gathered, gather
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
-from memassay.running.plan import Plan, marked
+from memassay.running.plan import Plan, is_sample, marked
 from memassay.running.publishable import publishable
 from memassay.running.scores import Mask, Scores, merged
 from memassay.running.usage import Used, attempts_cost, judging_usage, used
@@ -67,7 +68,9 @@ def summarise(
     }
     model = str((plan.identity.get("agent") or {}).get(SPEAKS, "none"))
     controls: dict[str, Any] = {}
-    if plan.experiment.controls:
+    if plan.own_controls:
+        controls = check_own(gathered.scores, plan.own_controls)
+    elif plan.experiment.controls:
         marker_scores = _marker_scores(run, plan, unavailable)
         estimates = {
             name: {m: Estimate.model_validate(e) for m, e in arm["metrics"].items()}
@@ -86,7 +89,7 @@ def summarise(
         "suite": plan.experiment.suite,
         "run": run.path.name,
         "stage": plan.experiment.stage,
-        "sample": plan.suite.data == "generated",
+        "sample": is_sample(plan.suite),
         "data": plan.suite.data,
         "model": model,
         "agent": _agent(plan),
@@ -125,6 +128,7 @@ def summarise(
         "arms": arms,
         "comparisons": compare_arms(plan, gathered.scores, unavailable, headline(plan)),
         "cells": {"planned": planned, "counted": sum(1 for k in counted if k[1] not in unavailable), **extra},
+        "conclusion": dict(conclusion_of(run, plan, counted, unavailable)),
         "notes": [],
         "test_reads": reads,
     }
@@ -148,7 +152,7 @@ def _answer_ceiling(plan: Plan) -> dict[str, float]:
 def answer_metrics(plan: Plan) -> list[str]:
     """The metrics of answers, as opposed to those of what was found: judged ones first."""
     judged = [judge.metric for judge in plan.model_judges]
-    return [*judged, *(m.name for m in plan.metrics if m.judge and m.judge != plan.judges[0].id)]
+    return [*judged, *(m.name for m in plan.metrics if m.of == "answer")]
 
 
 def headline(plan: Plan) -> str:
@@ -236,7 +240,7 @@ def _arm(
     if plan.answers:
         found["usage"]["answers"] = usage.summary(attempts_usd)
         if "dossier" not in arm.access:
-            _without_dossier(found, [m.name for m in plan.metrics if not m.judge or m.judge == plan.judges[0].id])
+            _without_dossier(found, [m.name for m in plan.metrics if m.of == "dossier"])
     return found
 
 

@@ -114,32 +114,6 @@ def attempts_cost(run: RunFolder) -> Counter[str]:
     return found
 
 
-def dearest_answers(run: RunFolder) -> dict[str, float]:
-    """By arm, the most that one attempt of an agent has cost so far."""
-    found: dict[str, float] = {}
-    for segment in run.segments():
-        for _, record in read_lines(segment):
-            if any(step.get("name") != "retrieve" for step in record.get("steps") or ()):
-                arm = record["cell"]["arm"]
-                cost = paid(Usage.model_validate(record.get("usage") or {}))
-                found[arm] = max(cost, found.get(arm, 0.0))
-    return found
-
-
-def unjudged(run: RunFolder, judges: int) -> int:
-    """How many answers of agents are yet to be judged by judges with a model."""
-    if not judges:
-        return 0
-    answers = sum(
-        any(step.get("name") != "retrieve" for step in record.get("steps") or ())
-        for segment in run.segments()
-        for _, record in read_lines(segment)
-    )
-    known = [name for name, manifest in run.judge_manifests() if "entry" in manifest]
-    verdicts = max((len(run.judged(name)) for name in known), default=0)
-    return max(0, answers - verdicts)
-
-
 def judging_usage(run: RunFolder, judge: str) -> dict[str, Any]:
     """What a judge's verdicts used, those that failed or no longer count among them."""
     tokens: Counter[str] = Counter()

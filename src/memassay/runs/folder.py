@@ -190,7 +190,7 @@ class RunFolder:
         open_attempts: dict[Key, int] = {}
         for segment in self.segments():
             for number, record in read_lines(segment):
-                key, status, attempt = _head(segment, number, record)
+                key, status, attempt = answer_head(segment, number, record)
                 if status.kind in FINAL:
                     done.add(key)
                 else:
@@ -212,7 +212,7 @@ class RunFolder:
         extra = {"attempts": 0, "duplicates": 0, "differing": 0}
         for name, segment in enumerate(self.segments()):
             for number, record in read_lines(segment):
-                key, status, attempt = _head(segment, number, record)
+                key, status, attempt = answer_head(segment, number, record)
                 try:
                     mark = mark_of(record)
                 except (KeyError, TypeError, AttributeError) as error:
@@ -249,9 +249,13 @@ class RunFolder:
         """Ids of the judge configurations that have judged here."""
         return sorted(p.stem for p in (self.path / "judgements").glob("*.jsonl"))
 
+    def verdicts(self, judge: str) -> Path:
+        """The file of one judge configuration's verdicts."""
+        return self.path / "judgements" / f"{judge}.jsonl"
+
     def each_judgement(self, judge: str) -> Iterator[Judgement]:
         """The verdicts of one judge configuration, one at a time, in the order written."""
-        return self._records(self.path / "judgements" / f"{judge}.jsonl", Judgement)
+        return self._records(self.verdicts(judge), Judgement)
 
     def judgements(self, judge: str) -> dict[Key, Judgement]:
         """The verdicts of one judge configuration by cell. For runs that fit in memory."""
@@ -259,15 +263,12 @@ class RunFolder:
 
     def judged(self, judge: str) -> dict[Key, tuple[int, str]]:
         """Which attempt of each cell a judge configuration has judged."""
-        path = self.path / "judgements" / f"{judge}.jsonl"
-        found: dict[Key, tuple[int, str]] = {}
-        for number, record in read_lines(path):
-            try:
-                if record.get("status") != "failed":
-                    found[_key(record["subjects"][0])] = record["attempt"], record.get("answer", "")
-            except (KeyError, TypeError, IndexError) as error:
-                raise DataError(f"{path.name}, line {number} is not a judgement.") from error
-        return found
+        path = self.verdicts(judge)
+        return dict(
+            verdict_head(path, number, record)
+            for number, record in read_lines(path)
+            if record.get("status") != "failed"
+        )
 
     def judge_manifests(self) -> list[tuple[str, dict[str, Any]]]:
         """Id and manifest of every judge configuration that has judged here, by id."""
@@ -290,24 +291,16 @@ class RunFolder:
         except (OSError, ValueError, TypeError) as error:
             raise DataError(f"audits/{judge}.json is damaged; delete it and audit the judge again.") from error
 
+    def audited(self) -> list[str]:
+        """Ids of the judge configurations that were audited here."""
+        return sorted(path.stem for path in (self.path / "audits").glob("*.json"))
+
     def record_audit(self, judge: str, found: Mapping[str, Any]) -> None:
         """Keep what an audit of a judge found; a later one takes its place."""
         folder = self.path / "audits"
         with disk_errors(folder):
             folder.mkdir(exist_ok=True)
         write_whole(folder / f"{judge}.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-
-    def spent(self) -> float:
-        """US dollars that all attempts and judgements recorded so far have cost: by our prices, else as reported."""
-        total = 0.0
-        for segment in [*self.segments(), *sorted((self.path / "judgements").glob("*.jsonl"))]:
-            for _, record in read_lines(segment):
-                usage = record.get("usage") or {}
-                cost = usage.get("cost_usd")
-                total += (usage.get("reported_usd") if cost is None else cost) or 0.0
-        for path in sorted((self.path / "audits").glob("*.json")):
-            total += ((self.audit(path.stem) or {}).get("usage") or {}).get("cost_usd") or 0.0
-        return total
 
     def judge_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:
         """The file of one judge configuration; writers take turns. Its own manifest is guarded."""
@@ -318,7 +311,7 @@ class RunFolder:
             guard(json.loads(manifest.read_text("utf-8")), plain, f"{self.path}/judgements/{judge}")
         else:
             write_whole(manifest, json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
-        return LineWriter(self.path / "judgements" / f"{judge}.jsonl", wait=True)
+        return LineWriter(self.verdicts(judge), wait=True)
 
     def expected(self) -> dict[str, Any]:
         """What the controls must show, as fixed before the first cell.
@@ -399,7 +392,12 @@ def _key(cell: Mapping[str, Any]) -> Key:
     return key
 
 
-def _head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Status, int]:
+def answer_head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Status, int]:
+    """The cell of an answer record, how it ended, and which attempt it was.
+
+    Raises:
+        DataError: it is no answer record.
+    """
     try:
         attempt = record["attempt"]
         if not isinstance(attempt, int):
@@ -407,6 +405,18 @@ def _head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Stat
         return _key(record["cell"]), _STATUS[record["status"]], attempt
     except (KeyError, TypeError) as error:
         raise DataError(f"{path.name}, line {number} is not an answer record; restore the file from a copy.") from error
+
+
+def verdict_head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, tuple[int, str]]:
+    """The cell of a judgement record, and which answer of it was judged: the attempt and its mark.
+
+    Raises:
+        DataError: it is no judgement record.
+    """
+    try:
+        return _key(record["subjects"][0]), (record["attempt"], record.get("answer", ""))
+    except (KeyError, TypeError, IndexError) as error:
+        raise DataError(f"{path.name}, line {number} is not a judgement.") from error
 
 
 def passages_json(dossier: Dossier) -> str:

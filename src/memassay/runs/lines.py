@@ -144,22 +144,43 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         DataError: a line that is not a JSON object anywhere but at the torn end, with file and line.
     """
-    if not path.exists():
-        return
-    with path.open("rb") as handle:
-        for number, line in enumerate(handle, start=1):
-            if not line.endswith(b"\n"):
-                return
+    return NewLines().of(path)
+
+
+class NewLines:
+    """What was appended to files since they were last looked at, by whoever writes them; a line counts once whole."""
+
+    def __init__(self) -> None:
+        self._read: dict[Path, tuple[int, int]] = {}
+
+    def of(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The new records of a file, as :func:`read_lines` gives all of them."""
+        number, end = self._read.get(path, (0, 0))
+        if not path.exists():
+            return
+        with path.open("rb") as handle:
+            handle.seek(end)
             try:
-                value = from_json(line)
-            except ValueError:
-                value = None
-            if not isinstance(value, dict):
-                raise DataError(
-                    f"{path.name}, line {number} is damaged (not a JSON object). Only a torn last line can be "
-                    "repaired; restore the file from a copy or start a new run folder."
-                )
-            yield number, value
+                for line in handle:
+                    if not line.endswith(b"\n"):
+                        return
+                    number, end = number + 1, end + len(line)
+                    yield number, _object(path, number, line)
+            finally:
+                self._read[path] = number, end
+
+
+def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        value = from_json(line)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise DataError(
+            f"{path.name}, line {number} is damaged (not a JSON object). Only a torn last line can be "
+            "repaired; restore the file from a copy or start a new run folder."
+        )
+    return value
 
 
 def write_whole(path: Path, text: str) -> None:

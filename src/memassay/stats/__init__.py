@@ -7,6 +7,8 @@ locomo: one arm                            ``question_mean``, with ``cluster_mea
 locomo: two arms                           ``paired_difference``, then ``verdict`` for the primary pair
 locomo: >= 3 arms, budgets, categories     ``max_t`` (``holm`` for comparison only)
 hotpotqa: one arm, two arms                ``question_share`` (Wilson), ``paired_shares`` (``tango``, ``mcnemar_exact``)
+association: correctness                   ``material_loss``, ``tasks_needed``
+association: cost, tokens, turns           ``paired_ratio``
 any: regression gate                       ``regression_gate``
 controls                                   ``draw_band``, ``check_oracle``, ``check_empty``, ``check_random``,
                                            ``check_shuffled_gold``
@@ -38,6 +40,7 @@ from memassay.stats.discordant import McNemar, mcnemar_exact, tango
 from memassay.stats.families import holm, max_t
 from memassay.stats.gate import GateResult, Leg, regression_gate
 from memassay.stats.independent import paired_shares, question_share
+from memassay.stats.material import RATE_LIMIT, MaterialLoss, PairedRatio, material_loss, paired_ratio, tasks_needed
 from memassay.stats.paired import Paired, paired_difference
 from memassay.stats.power import (
     DEFAULT_PILOT,
@@ -60,6 +63,7 @@ __all__ = [
     "DEFAULT_PILOT",
     "DESIGNS",
     "MATERIAL",
+    "RATE_LIMIT",
     "SHUFFLED_ALLOWANCE",
     "Band",
     "Clusters",
@@ -67,8 +71,10 @@ __all__ = [
     "Design",
     "GateResult",
     "Leg",
+    "MaterialLoss",
     "McNemar",
     "Paired",
+    "PairedRatio",
     "Pilot",
     "Power",
     "RerunNoise",
@@ -84,11 +90,13 @@ __all__ = [
     "draw_band",
     "holm",
     "korn_graubard",
+    "material_loss",
     "max_t",
     "mcnemar_detectable",
     "mcnemar_exact",
     "mcnemar_power",
     "paired_difference",
+    "paired_ratio",
     "paired_shares",
     "pilot",
     "power_of",
@@ -97,6 +105,7 @@ __all__ = [
     "regression_gate",
     "rerun_noise",
     "tango",
+    "tasks_needed",
     "verdict",
     "verdict_power",
     "wilson",

@@ -131,6 +131,9 @@ def test_what_an_arm_must_have(asked: Callable[..., Request]) -> None:
     request = asked(toolset=Toolset(servers=(tool_server(),), folder="/x"))
     assert Offer.of(request) == Offer(("Read", "Grep", "Glob"), {"memory": ("mcp__memory__search",)})
     assert Offer.of(asked()) == Offer((), {})
+    wide = ("Read", "Grep", "Glob", "Bash", "Edit", "Write")
+    assert Offer.of(request, shell=True).builtin == wide
+    assert Offer.of(asked(), shell=True).builtin == ()  # only where there are files
 
 
 def test_profiles() -> None:

@@ -51,7 +51,7 @@ def test_without_a_result_only_what_was_seen_counts() -> None:
 
 
 def test_a_tool_call_is_counted_once() -> None:
-    assert session(init(), used("Read"), used("Read"), used("Grep", call="toolu_9")).tool_calls == 2
+    assert session(init(), used("Read"), used("Read"), used("Grep", call="toolu_9")).tools == {"Read": 1, "Grep": 1}
 
 
 def test_turns_are_replies_whatever_the_result_counts() -> None:

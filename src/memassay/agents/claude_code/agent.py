@@ -44,6 +44,8 @@ class ClaudeCode:
         retries: how often Claude Code itself sends a failed request again; each is on record.
         tell_budget: whether the limit of money is handed to Claude Code, which tells the model of it: that changes what
             is measured. Else money is counted when the answer is there.
+        shell: whether arms with files may also run commands and write in their folder (Bash, Edit, Write), as the study
+            of associations let them. A command can reach whatever its user can: run such arms in a container.
         pass_env: names of more variables that Claude Code is to see (``HTTPS_PROXY``, ``NODE_EXTRA_CA_CERTS``).
         scripted: whether a script answers at the address, not a model: its figures never stand beside a model's.
     """
@@ -62,6 +64,7 @@ class ClaudeCode:
         max_output_tokens: int | None = None,
         retries: int = 2,
         tell_budget: bool = False,
+        shell: bool = False,
         pass_env: tuple[str, ...] = (),
         scripted: bool = False,
     ) -> None:
@@ -76,7 +79,7 @@ class ClaudeCode:
             raise UsageError(
                 f"Claude Code in the profile {profile!r} reads no subscription: take agent.profile=scoped or a key."
             )
-        self._tell_budget, self._pass_env = tell_budget, pass_env
+        self._tell_budget, self._pass_env, self._shell = tell_budget, pass_env, shell
         numbers = {
             "CLAUDE_CODE_MAX_RETRIES": retries,
             "MAX_THINKING_TOKENS": thinking_tokens,
@@ -132,7 +135,9 @@ class ClaudeCode:
             place = Path(name).resolve()
             budget = request.limit_usd if self._tell_budget else None
             try:
-                start = launch(request, model=self._asked, profile=self._profile, place=place, budget=budget)
+                start = launch(
+                    request, model=self._asked, profile=self._profile, place=place, budget=budget, shell=self._shell
+                )
                 ended = await run(
                     [str(self._binary().path), *start.arguments],
                     environment=self._environment(place / "home"),
@@ -148,7 +153,7 @@ class ClaudeCode:
     def _step(self, request: Request, start: Launch, ended: Ended, words: Mapping[str, str]) -> Step:
         session = Session.parse(ended.out)
         usage = session.usage(ended.seconds)
-        found = checks(session, Offer.of(request), model=self._asked, version=self._binary().version)
+        found = checks(session, Offer.of(request, shell=self._shell), model=self._asked, version=self._binary().version)
         end = verdict(session, ended, found, usage, request)
         if any(check.name == "servers" and check.passed is False for check in found):
             said = "; ".join(f"{name}: {text}" for name, text in words.items() if text)
@@ -162,6 +167,7 @@ class ClaudeCode:
             detail=self._access.without_key(end.detail),
             text=None if end.text is None else self._access.without_key(end.text),
             checks=(*found, *notes),
+            tools=session.tools,
             usage=usage,
             evidence=self._evidence(start, ended, words),
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from memassay.agents.claude_code import tool_server
 from memassay.agents.claude_code.environment import machine
-from memassay.agents.claude_code.profiles import FILE_TOOLS, Profile
+from memassay.agents.claude_code.profiles import FILE_TOOLS, SHELL_TOOLS, Profile
 from memassay.core.asking import INSTRUCTIONS, message
 from memassay.core.types import Request, Server
 
@@ -35,10 +35,11 @@ class Offer:
     servers: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, request: Request) -> Offer:
-        """The tools of a request's arm."""
+    def of(cls, request: Request, *, shell: bool = False) -> Offer:
+        """The tools of a request's arm; ``shell`` adds those that run and write to an arm with files."""
         servers = {s.name: tuple(tool_name(s.name, tool) for tool in s.tools) for s in request.toolset.servers}
-        return cls(FILE_TOOLS if request.toolset.folder is not None else (), servers)
+        files = (*FILE_TOOLS, *(SHELL_TOOLS if shell else ()))
+        return cls(files if request.toolset.folder is not None else (), servers)
 
     @property
     def allowed(self) -> tuple[str, ...]:
@@ -63,7 +64,9 @@ class Launch:
     record: Mapping[str, Any]
 
 
-def launch(request: Request, *, model: str, profile: Profile, place: Path, budget: float | None) -> Launch:
+def launch(
+    request: Request, *, model: str, profile: Profile, place: Path, budget: float | None, shell: bool = False
+) -> Launch:
     """Write what the command needs below ``place`` and give the command.
 
     Args:
@@ -72,6 +75,7 @@ def launch(request: Request, *, model: str, profile: Profile, place: Path, budge
         profile: how to start.
         place: an empty folder of this cell alone.
         budget: dollars for ``--max-budget-usd``, which Claude Code tells the model of; None leaves it out.
+        shell: whether an arm with files may run commands and write in its folder.
     """
     home, work = place / "home", place / "work"
     for folder in (home, work, home / "config"):
@@ -81,8 +85,10 @@ def launch(request: Request, *, model: str, profile: Profile, place: Path, budge
     (place / "system.txt").write_text(system, encoding="utf-8", errors="replace")
     servers = {server.name: _entry(server, place) for server in request.toolset.servers}
     (place / "servers.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
-    offer = Offer.of(request)
+    offer = Offer.of(request, shell=shell)
     rules = [f"Read(/{folder}/**)"] if request.toolset.folder is not None else []
+    if rules and shell:
+        rules += ["Bash", f"Edit(/{folder}/**)", f"Write(/{folder}/**)"]
     allowed = [*rules, *offer.allowed]
     arguments = (
         *profile.flags,

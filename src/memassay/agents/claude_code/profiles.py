@@ -15,6 +15,7 @@ from memassay.core.errors import UsageError, suggestion
 API_KEY, AUTH_TOKEN, SUBSCRIPTION = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"
 
 FILE_TOOLS = ("Read", "Grep", "Glob")
+SHELL_TOOLS = ("Bash", "Edit", "Write")
 
 
 @dataclass(frozen=True)

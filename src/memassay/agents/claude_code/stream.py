@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -60,10 +61,10 @@ class Session:
         return tuple(str(d.get("tool_name", "")) for d in _list(self.result or {}, "permission_denials"))
 
     @property
-    def tool_calls(self) -> int:
-        """How many tools the model used."""
+    def tools(self) -> Mapping[str, int]:
+        """How often the model used each tool, in the order of their first use."""
         blocks = (b for m in self._messages() for b in _list(m, "content") if b.get("type") == "tool_use")
-        return len({block.get("id") for block in blocks})
+        return Counter({str(b.get("id")): str(b.get("name", "")) for b in blocks}.values())
 
     @property
     def turns(self) -> int:
@@ -87,7 +88,7 @@ class Session:
             cost_usd=None if self.result is None or None in costs else sum((c for c in costs if c is not None), 0.0),
             reported_usd=float(reported) if isinstance(reported, (int, float)) else None,
             turns=self.turns,
-            tool_calls=self.tool_calls,
+            tool_calls=sum(self.tools.values()),
             wall_ms=round(seconds * 1000, 3),
         )
 

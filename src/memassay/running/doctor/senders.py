@@ -89,7 +89,7 @@ class _Claude:
         return (await request_bodies({request.cell.arm: request}, **self._options))[request.cell.arm]
 
     def tools(self, request: Request) -> frozenset[str] | None:
-        offer = Offer.of(request)
+        offer = Offer.of(request, shell=bool(self._options.get("shell")))
         if not all(offer.servers.values()):
             return None
         return frozenset((*offer.builtin, *(tool for tools in offer.servers.values() for tool in tools)))

@@ -86,7 +86,7 @@ def _program(name: str, named: str | None) -> Finding:
             version, digest = looked.version, looked.sha256
         else:
             version, digest = program.version(name), digest_file(path)
-    except UsageError as error:
+    except (UsageError, binary.NotAsPinned) as error:
         return Finding(_SECTION, name, "failed", str(error))
     except EnvironmentProblem as error:
         return Finding(_SECTION, name, "note", str(error), get_one)

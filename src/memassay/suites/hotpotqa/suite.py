@@ -215,7 +215,7 @@ class HotpotQA:
         found = metrics_at(grading, _PAIRS, "among the first {k} distinct pages")
         return [*found, *(answer_metrics(official) if grading.answers else ())]
 
-    def instructions(self, access: Sequence[str]) -> str:
+    def instructions(self, access: Sequence[str], memory: str = "") -> str:
         """What an agent is told, by how it reaches the pages."""
         return instructions(access)
 

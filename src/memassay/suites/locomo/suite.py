@@ -149,7 +149,7 @@ class Locomo:
             found += answer_metrics({"locomo_f1": "the data set's own score of the category"})
         return found
 
-    def instructions(self, access: Sequence[str]) -> str:
+    def instructions(self, access: Sequence[str], memory: str = "") -> str:
         """What an agent is told, by how it reaches the memory."""
         return instructions(access)
 

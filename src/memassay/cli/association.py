@@ -1,0 +1,153 @@
+"""``memassay association``: what only this suite needs: questions as a file, the pilot, a second opinion."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from memassay.core.types import Answer
+    from memassay.running.plan import Plan
+    from memassay.runs.folder import RunFolder
+
+_BASELINE = "sqlite"
+
+RunPath = Annotated[Path, typer.Argument(help="A run of the suite association.")]
+Pilot = Annotated[Path | None, typer.Option("--pilot", help="The file of the pilot so far.")]
+
+_TASKS_HELP = """Write the questions with their answers as one JSON file, shaped as the published one.
+
+    memassay association tasks --out tasks.json
+
+    memassay association tasks --seed 7 --scale 5000 --tasks 13 --out tasks.json
+"""
+_PILOT_HELP = """Find the questions that are too easy, and have the next run replace them.
+
+    memassay run association --arm sqlite --agent claude-code --model MODEL --out runs/pilot-1
+
+    memassay association pilot runs/pilot-1 --out pilot.json
+
+    memassay run association --set association.pilot=pilot.json …
+"""
+_CHECK_HELP = """Ask the graph's engine for a second opinion on the truth and on each question of a run.
+
+What the engine disputes goes on the avoid list of --out, which the next run takes as its pilot.
+
+    memassay association check runs/association --out pilot.json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help="The suite association: questions as a file, pilot, cross-check.")
+    group.command(help=_TASKS_HELP)(tasks)
+    group.command(help=_PILOT_HELP)(pilot)
+    group.command(help=_CHECK_HELP)(check)
+    app.add_typer(group, name="association")
+
+
+def tasks(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("tasks.json"),
+    seed: Annotated[int, typer.Option("--seed", help="Of the world and its questions.")] = 20260910,
+    scale: Annotated[int, typer.Option("--scale", help="Entities on the first day.")] = 2000,
+    count: Annotated[int | None, typer.Option("--tasks", min=1, help="Questions per kind; four, as published.")] = None,
+    pilot: Pilot = None,
+) -> None:
+    from memassay.runs.lines import disk_errors
+    from memassay.suites.association.tasks import drafts_of, load_pilot, write_tasks
+    from memassay.suites.association.world import make_world
+
+    world = make_world(seed=seed, scale=scale)
+    known = load_pilot(pilot) if pilot else None
+    drafts = drafts_of(world, count=count, avoid=known.avoid if known else None)
+    with disk_errors(out):
+        write_tasks(out, world, drafts, known)
+    typer.echo(f"{out}: {len(drafts)} questions about the world {world.digest}")
+
+
+def pilot(
+    run: RunPath,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file of the pilot after this round.")],
+    pilot: Pilot = None,
+    arm: Annotated[str, typer.Option("--arm", help="The arm whose turns count.")] = _BASELINE,
+    floor: Annotated[int, typer.Option("--floor", min=1, help="Turns that a question must take.")] = 5,
+) -> None:
+    from memassay.core.errors import UsageError
+    from memassay.runs.lines import disk_errors
+    from memassay.suites.association import tasks as asked
+    from memassay.suites.association.tasks import CAP, judged, load_pilot, write_pilot
+
+    _, plan, answers = _run(run)
+    known = load_pilot(pilot) if pilot else asked.Pilot(floor=floor)
+    turns = {a.cell.task: a.usage.turns or None for a in answers if a.cell.arm == arm and a.cell.repetition == 0}
+    if not any(turns.values()):
+        raise UsageError(f"{run} has no answer of the arm {arm!r} with turns: a pilot needs an agent with a model.")
+    after = judged(known, plan.tasks, turns, cap=plan.experiment.limits.turns or CAP)
+    with disk_errors(out):
+        write_pilot(after, out)
+    easy = after.rounds[-1].dropped
+    typer.echo(f"{len(turns)} asked, {len(easy)} took fewer than {after.floor} turns: {', '.join(easy) or 'none'}")
+    typer.echo(f"next: memassay run association --set association.pilot={out} …" if easy else "the set stands")
+
+
+def check(
+    run: RunPath,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="A pilot's file for what is disputed.")] = None,
+    pilot: Pilot = None,
+    every_day: Annotated[bool, typer.Option("--every-day", help="Compare the forms on every day; slow.")] = False,
+) -> None:
+    from memassay.core.errors import UsageError
+    from memassay.runs.lines import disk_errors
+    from memassay.suites.association.forms.equivalence import equivalent
+    from memassay.suites.association.graph.crosscheck import cross_check, verify_task
+    from memassay.suites.association.graph.store import GraphReader
+    from memassay.suites.association.tasks import Pilot as Known
+    from memassay.suites.association.tasks import load_pilot, targets_of, write_pilot
+    from memassay.suites.association.truth import Links
+    from memassay.suites.association.world import make_world
+
+    folder, plan, _ = _run(run)
+    memories = {arm.name: arm.memory for arm in plan.arms}
+    built = {memories[r.memory]: Path(r.store.location) for r in folder.builds() if r.store is not None}
+    forms: dict[str, Path] = {name: built[name] for name in ("json-files", "sqlite", "graph") if name in built}
+    if "graph" not in forms or len(forms) < 2:
+        raise UsageError(f"{run} has not built the graph and a second form; run it with the arms of the suite.")
+    settings = plan.identity["suite_settings"]
+    world = make_world(seed=settings["seed"], scale=settings["scale"])
+    complaints = equivalent(forms, every_day=every_day)
+    typer.echo(f"{len(forms)} forms compared: {len(complaints)} disagreements")
+    links = functools.cache(lambda day: Links(world.state(day)))
+    with GraphReader.opened(forms["graph"]) as reader:
+        probes = cross_check(world, links, reader, world.seed)
+        typer.echo(f"240 probes of the engine: {len(probes)} disagreements")
+        disputed = {task.id: said for task in plan.tasks if (said := verify_task(task, reader)) is not None}
+    typer.echo(f"{len(plan.tasks)} questions put to the engine: {len(disputed)} disputed")
+    for line in (*complaints, *probes, *disputed.values()):
+        typer.echo(f"  {line}")
+    if out is not None:
+        known = load_pilot(pilot) if pilot else Known()
+        targets = {t for task in plan.tasks if task.id in disputed for t in targets_of(task)}
+        with disk_errors(out):
+            write_pilot(known.model_copy(update={"avoid": tuple(sorted({*known.avoid, *targets}))}), out)
+    if complaints or probes or disputed:
+        raise typer.Exit(1)
+
+
+def _run(path: Path) -> tuple[RunFolder, Plan, list[Answer]]:
+    """A run of this suite, its plan and the answers that count.
+
+    Raises:
+        UsageError: it is a run of another suite.
+    """
+    from memassay.core.errors import UsageError
+    from memassay.running.pipeline import plan_of
+    from memassay.runs.folder import RunFolder
+
+    folder = RunFolder.existing(path)
+    suite = folder.manifest["identity"]["suite"]
+    if suite != "association":
+        raise UsageError(f"{path} is a run of the suite {suite!r}; name one of association.")
+    return folder, plan_of(folder), list(folder.each(folder.counted()[0]))
