@@ -16,6 +16,7 @@ from memassay.knowledge.postings import (
     Figures,
     Numbers,
     Row,
+    Said,
     Segment,
     Shape,
     compiled,
@@ -34,15 +35,21 @@ PAGE = st.tuples(st.lists(PASSAGE, min_size=1, max_size=3), EDGES, st.sampled_fr
 PAGES = st.lists(PAGE, max_size=5)
 
 
+def said(texts: list[list[int]]) -> Said:
+    flat = [term for text in texts for term in text]
+    return Said(np.array(flat, dtype=np.int64), np.array(list(map(len, texts)), dtype=np.int64))
+
+
 def packed(pages: list[tuple[list[tuple[int, int, list[int]]], list[tuple[int, int]], str]]) -> list[Row]:
-    figures, terms = [], []
+    figures, terms, titles = [], [], []
     for passages, edges, _ in pages:
-        shapes = [Shape(a, b, 0, len(held), a, b) for a, b, held in passages]
+        shapes = [Shape(a, b, 0) for a, b, _ in passages]
         links = [Edge(node, kind, at % len(passages)) for at, (node, kind) in enumerate(edges)]
         links.sort(key=lambda edge: edge.passage)
-        figures.append(Figures(shapes, sorted({*passages[0][2]}), links, 7))
-        terms += [term for _, _, held in passages for term in held]
-    data = numbers(figures, np.array(terms, dtype=np.int64))
+        figures.append(Figures(shapes, links))
+        terms += [held for _, _, held in passages]
+        titles.append(passages[0][2])
+    data = numbers(figures, said(titles), said(terms))
     return [Row(90 - at, at % NODES, f"k{at}", pages[at][2], one) for at, one in enumerate(data)]
 
 
@@ -59,7 +66,6 @@ def test_a_segment_holds_what_the_pages_hold(pages: list) -> None:
     assert terms_held([row.data for row in rows]) == dict(Counter(term for counts in held for term in counts))
     assert segment.lengths.tolist() == [sum(counts.values()) for counts in held]
     assert segment.ids.tolist() == [row.id for row in rows] and list(segment.keys) == [row.key for row in rows]
-    assert segment.page_marks.tolist() == [7] * len(pages)
     for name in {name for _, _, names in pages for name in names.split("\n")} - {""}:
         at = segment.names.find(name)
         meant = segment.name_pages[segment.name_starts[at] : segment.name_starts[at + 1]].tolist()
@@ -80,6 +86,8 @@ def test_a_segment_holds_what_the_pages_hold(pages: list) -> None:
         one = Numbers(rows[page].data)
         assert [*zip(one.starts.tolist(), one.ends.tolist(), strict=True)] == [(a, b) for a, b, _ in passages]
         assert one.edge_nodes.tolist() == segment.out_nodes[links].tolist()
+        titles = slice(segment.title_starts[page], segment.title_starts[page + 1])
+        assert one.title.tolist() == list(dict.fromkeys(passages[0][2])) == segment.title_terms[titles].tolist()
 
 
 @given(PAGES)

@@ -15,7 +15,7 @@ PIECES = st.sampled_from(
         "# ", "## ", "###### ", "####### ", "#", "a", "B ", "é", "東京 ", " ", "   ", "\n", "\n", "\n\n", "Words. ",
         "1. ", "- ", "--", "===", ":", "! ", "$", "^", "{x}", "+", "'", '"', "(b)", "http://a.b ", "\u2028", "\u0301",
         "\xa0", "\u200b", "\ufeff", "x@y.z ", "<b>", "*c*", "[d](e.md)", "&amp;", "`f`", "|", "\t", "\r", "\x00",
-        "\x0b",
+        "\x0b", "&", "& ", "12", "3 ", ") ", "[", "]", "](f)",
     ]
 )  # fmt: skip
 TEXTS = st.lists(PIECES, max_size=15).map("".join)
@@ -29,20 +29,49 @@ def test_prose_reads_as_the_parser_reads_it(text: str, front: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["# Ada\n\nShe wrote notes.\n", "## B\nOne line\nanother\n\n\nMore (much) - really!", "Été 12,5 %\n", "", "\n\n"],
+    [
+        "# Ada\n\nShe wrote notes.\n",
+        "## B\nOne line\nanother\n\n\nMore (much) - really!",
+        "Été 12,5 %\n",
+        "",
+        "\n\n",
+        '# 1984\n\n"Big" (and more) & 2 of them, AT& T\n12 is a number\n',
+        '"quoted"',
+        "(so)\n12",
+        "a&",
+        "[Ada](ada.md)\n\nSee [her (late) work](../w/%20x.md), and [a](b).\n# On [Ada](/ada.md)\n[x](a.png)",
+    ],
 )
 def test_headings_and_lines_without_markup_are_prose(text: str) -> None:
     assert prose.plain(text, 0)
     assert markdown.read(text, 0) == markdown.parsed(text, 0)
 
 
-@pytest.mark.parametrize("mark", list("#&*<>[]\\_`|~\t\r\x00\x0b\x1c\x7f\ud800"))
+@pytest.mark.parametrize("mark", list("#*<>[]\\_`|~\t\r\x00\x0b\x1c\x7f\ud800"))
 def test_a_character_that_may_mean_something_is_not(mark: str) -> None:
     assert not prose.plain(f"Some {mark} words", 0)
 
 
 @pytest.mark.parametrize(
-    "line", [" indented", "1. one", "- item", "+ item", "=====", "-----", "12 is a number", ": x", "####### a", "#a"]
+    "line",
+    [
+        " indented",
+        "1. one",
+        "- item",
+        "+ item",
+        "=====",
+        "-----",
+        "12. x",
+        "1) x",
+        "# 1. x",
+        "&amp; x",
+        "x &#35;",
+        "&copy x",
+        "& x",
+        ": x",
+        "####### a",
+        "#a",
+    ],
 )
 def test_a_line_that_begins_otherwise_is_not(line: str) -> None:
     assert not prose.plain(f"Words\n{line}\n", 0)

@@ -68,6 +68,18 @@ def test_search_gives_passages_within_a_budget(root: Path) -> None:
     assert store.ranked("london engine") == ["people/ada", "places/london", "index"]
 
 
+def test_search_looks_on_where_few_tokens_are_many_characters(tmp_path: Path) -> None:
+    root = tmp_path / "rules"
+    root.mkdir()
+    for number in range(6):
+        (root / f"p{number}.md").write_text(f"boiler {number} {'=' * 900}\n", encoding="utf-8")
+    store = KnowledgeStore.open(root)
+    every = store.search("boiler")
+    assert every.tokens < 400 and sum(len(piece.text) for piece in every.pieces) > 5000
+    assert store.search("boiler", max_tokens=400).pieces == every.pieces  # 8 * 400 characters would be four of them
+    assert store.search("boiler", max_tokens=every.tokens - 1).pieces != every.pieces
+
+
 def test_search_takes_another_ranking(root: Path) -> None:
     store = KnowledgeStore.open(root)
 

@@ -107,7 +107,7 @@ def test_an_empty_corpus_and_documents_without_words(tmp_path: Path) -> None:
     for number, corpus in enumerate((corpus_of(), corpus_of(Document(id="a", text=" \n \n"), silent))):
         place = tmp_path / str(number)
         place.mkdir()
-        assert stand_in().build(corpus, place, BuildContext()) == {"passages": 0, "facts": {"search": "exact"}}
+        assert stand_in().build(corpus, place, BuildContext()) == {"passages": 0}
         assert stand_in().open(ref(place)).retrieve(ask("Ann something")) == []
 
 
@@ -206,7 +206,7 @@ def test_a_damaged_store_is_one_clear_error(tmp_path: Path) -> None:
 def test_what_was_built_otherwise_is_refused_but_fusion_and_weight_may_change(tmp_path: Path) -> None:
     build_and_open(stand_in(), conversation(), tmp_path)
     stand_in(weight=0.9, fusion="ranks", fill="none", dates="none").open(ref(tmp_path))
-    for other in (stand_in(window=1), stand_in(search="exact"), stand_in(k1=1.2)):
+    for other in (stand_in(window=1), stand_in(search="approximate"), stand_in(k1=1.2)):
         with pytest.raises(EnvironmentProblem, match="other settings"):
             other.open(ref(tmp_path))
     with pytest.raises(EnvironmentProblem, match="built by hybrid"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kit import child_environment
 from memassay.core.errors import MissingExtra
-from memassay.retrieval.dense import APPROXIMATE_FROM, DenseIndex, chosen
+from memassay.retrieval.dense import DenseIndex
 from memassay.retrieval.embedders import Vectors
 
 has_voyager = pytest.mark.skipif(importlib.util.find_spec("voyager") is None, reason="voyager is not installed")
@@ -159,13 +159,6 @@ def test_without_voyager_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     DenseIndex.build(rows(3))
     with pytest.raises(MissingExtra, match=r"^voyager is not installed; run: pip install 'memassay\[hybrid\]'\.$"):
         DenseIndex.build(rows(3), approximate=True)
-
-
-def test_auto_is_exact_until_it_would_take_longer_than_the_question() -> None:
-    assert chosen("auto", APPROXIMATE_FROM - 1) == "exact"
-    assert chosen("auto", APPROXIMATE_FROM) == "approximate"
-    assert chosen("exact", 10**9) == "exact"
-    assert chosen("approximate", 1) == "approximate"
 
 
 def test_the_module_imports_no_engine(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from memassay.core.dossier import block
+from memassay.core.tokens import tokenizer
 from memassay.knowledge.postings import Numbers
 
 
@@ -19,6 +21,7 @@ class Stored(NamedTuple):
         text: as parsed; spans are places in it.
         numbers: its passages, terms and links.
         heads: for each passage the line that says where it stands, or "".
+        counted: marks of passages ``(first, last, with head)`` of the page, as far as they were counted.
     """
 
     key: str
@@ -28,6 +31,17 @@ class Stored(NamedTuple):
     text: str
     numbers: Numbers
     heads: tuple[str, ...]
+    counted: dict[tuple[int, int, bool], int]
+
+    def marks(self, first: int, last: int, heads: bool, tokens: str) -> int:
+        """Marks of passages of the page, as in :meth:`memassay.knowledge.snapshot.Snapshot.marks`."""
+        marks = self.counted.get((first, last, heads))
+        if marks is None:
+            head = self.heads[first] if heads else ""
+            text = self.text[self.numbers.starts[first] : self.numbers.ends[last - 1]]
+            marks = tokenizer(tokens).marks(block(1, f"{head}\n{text}" if head else text))
+            self.counted[first, last, heads] = marks
+        return marks
 
 
 class Archive(Protocol):

@@ -20,17 +20,17 @@ from pathlib import Path
 
 from memassay.core.errors import EnvironmentProblem
 from memassay.knowledge.archive import Stored
-from memassay.knowledge.numbering import Numbered, found
+from memassay.knowledge.numbering import Lexicon, Nodes, Terms, found
 from memassay.knowledge.postings import Numbers, Row
 from memassay.knowledge.strings import decoded, encoded
 from memassay.knowledge.transaction import Counters, Mark, Transaction, counters_of
 
 FILE = "catalog.sqlite"
-FORMAT = 1
+FORMAT = 2
 
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE terms (id INTEGER PRIMARY KEY, text BLOB NOT NULL UNIQUE);
+CREATE TABLE terms (first INTEGER PRIMARY KEY, texts BLOB NOT NULL);
 CREATE TABLE nodes (id INTEGER PRIMARY KEY, text BLOB NOT NULL UNIQUE);
 CREATE TABLE pages (id INTEGER PRIMARY KEY, node INTEGER NOT NULL, died INTEGER, size INTEGER NOT NULL,
   mtime INTEGER NOT NULL, seen INTEGER NOT NULL, digest TEXT NOT NULL, title BLOB, names BLOB NOT NULL,
@@ -60,12 +60,12 @@ class Catalog:
         self._reading, self._writing = reading, writing
         self._lock = threading.RLock()
         self._write_lock = self._lock if writing is reading else threading.RLock()
-        self._term_ids: dict[str, int] = {}
+        self._known_terms = Terms(reading)
         self._kept: dict[int, Stored] = {}
         # Also when nobody closes it: the last connection to a file merges its log into it.
         self._closed = weakref.finalize(self, _close, reading, writing)
         if writing is not None:
-            self._terms, self._nodes = Numbered(writing, "terms"), Numbered(writing, "nodes")
+            self._terms, self._nodes = Lexicon(writing), Nodes(writing)
 
     @classmethod
     def write(cls, folder: Path, settings: str) -> Catalog:
@@ -259,21 +259,21 @@ class Catalog:
             text=decoded(text),
             numbers=Numbers(data),
             heads=tuple(decoded(heads).split("\n")),
+            counted={},
         )
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
         """The numbers of terms, -1 for one that no page ever held."""
-        known = self._term_ids
-        missing = [term for term in terms if term not in known]
-        if missing:
+        known = self._known_terms.known
+        if not all(term in known for term in terms):
             with self._lock:
-                known.update(found(self._reading, "terms", missing))
+                self._known_terms.catch_up()
         return [known.get(term, -1) for term in terms]
 
     def node_of(self, key: str) -> int:
         """The node of a key, -1 for one that is no page and that no link ever meant."""
         with self._lock:
-            return found(self._reading, "nodes", [key]).get(key, -1)
+            return found(self._reading, [key]).get(key, -1)
 
     def node_keys(self, nodes: Sequence[int]) -> list[str]:
         """The keys of nodes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memassay.core.errors import UsageError
 from memassay.knowledge import frontmatter
@@ -154,7 +154,7 @@ def retargeted(page: Page, link: Link, key: str, wanted: str, resolver: Resolver
         return Edit(*link.aim, target)
     if link.wiki:
         fragment = "".join(link.target.partition("#")[1:])
-        target = resolver.written(key, replace(link, target=f"page{fragment}", wiki=False), wanted)
+        target = resolver.written(key, link._replace(target=f"page{fragment}", wiki=False), wanted)
     return Edit(*link.span, f"[{_words(page, link)}]({target})")
 
 

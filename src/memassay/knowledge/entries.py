@@ -1,4 +1,4 @@
-"""One page as an index sees it: passages with their sizes, terms with their counts, names, links.
+"""One page as an index sees it: passages, words to be indexed, names, links.
 
 ``Indexing(settings).entries(pages, aim) -> list[Entry]``. The settings are all that an index depends on besides the
 pages.
@@ -7,13 +7,12 @@ pages.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 from memassay.core.digest import digest_text
-from memassay.core.dossier import block
-from memassay.core.tokens import DEFAULT_TOKENS, seam, tokenizer
+from memassay.core.tokens import DEFAULT_TOKENS
 from memassay.knowledge import passages
 from memassay.knowledge.links import tail
 from memassay.knowledge.mentions import names
@@ -22,21 +21,16 @@ from memassay.knowledge.passages import Cut
 from memassay.knowledge.postings import INCLUSION, REFERENCE, Shape
 from memassay.retrieval.text import Analyzer, Stemming, StopWords
 
-# How far from its end the last seam of a passage is looked for.
-_NEAR = 60
-# What a passage is shown with.
-_OPENING = block(1, "").rstrip("\n")
-
 # (page key, target as written, whether it is a wiki link) -> the key that it means, or None.
 Aim = Callable[[str, str, bool], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an index is made with; another value makes another index.
+    """What an index is made and asked with; another value makes another index, but for ``tokens``.
 
     Attributes:
-        tokens: the tokenizer that marks are counted with.
+        tokens: the tokenizer that budgets are counted with.
         title_weight: how often a word of the title counts, in every passage of the page.
         max_chars: the most characters of a passage.
         stemmer, stop_words: see :class:`memassay.retrieval.text.Analyzer`.
@@ -50,22 +44,22 @@ class Settings:
 
     def identity(self) -> str:
         """The settings as JSON: what an index on disk must have been made with."""
-        return json.dumps(asdict(self), sort_keys=True)
+        made = asdict(self)
+        del made["tokens"]  # counted when a passage is first shown
+        return json.dumps(made, sort_keys=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What an index keeps of a page.
 
     Attributes:
         names: see :func:`memassay.knowledge.mentions.names`.
         heads: for each passage what :func:`memassay.knowledge.passages.head` says.
         shapes: its passages.
-        terms: for each passage its terms, those of the title as often as they count, then its own.
-        title_terms: the terms of the title in order, without repetitions.
+        title: the title, or what stands for it, as words to be indexed; "" if there are none.
+        texts: for each passage the words that find it, those of the title as often as they count.
         edges: its links to pages as (key, ``INCLUSION`` or ``REFERENCE``, passage), without repetitions.
         tails: last segments of the keys that its wiki links mean: a new page of that name may be meant instead.
-        page_marks: marks of the whole page as one passage.
     """
 
     page: Page
@@ -73,11 +67,10 @@ class Entry:
     names: list[str]
     heads: list[str]
     shapes: list[Shape]
-    terms: list[list[str]]
-    title_terms: list[str]
+    title: str
+    texts: list[str]
     edges: list[tuple[str, int, int]]
     tails: list[str]
-    page_marks: int
 
 
 class Indexing:
@@ -85,86 +78,32 @@ class Indexing:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._terms = Analyzer(settings.stemmer, settings.stop_words).terms
+        self._analyzer = Analyzer(settings.stemmer, settings.stop_words)
 
     def terms(self, text: str) -> list[str]:
         """The terms of a question."""
-        return self._terms(text)
+        return self._analyzer.terms(text)
 
-    @cached_property
-    def _marks(self) -> Callable[[str], int]:
-        # Only when a page is indexed: to load a tokenizer takes longer than most that is asked of a finished index.
-        return tokenizer(self.settings.tokens).marks
+    def terms_of(self, pieces: Iterable[bytes]) -> list[tuple[str, ...]]:
+        """The terms of each piece of a text (see :func:`memassay.retrieval.text.pieces`)."""
+        return self._analyzer.terms_of(pieces)
 
-    def entries(self, pages: Sequence[Page], aim: Aim) -> list[Entry]:
-        """What to keep of some pages.
-
-        One kind of work is done for all of them before the next: on 10,000 pages of 60 words that took half the time of
-        page after page, for the tables of the tokenizer and the words of the analyzer stay in the processor's caches.
-        """
-        cuts = [passages.cut(page, self.settings.max_chars) for page in pages]
-        texts = [passages.searched(page, found) for page, found in zip(pages, cuts, strict=True)]
-        titles = [self._terms(passages.short_title(page) or ("" if page.title else tail(page.key))) for page in pages]
-        terms = [[self._terms(text) for text in found] for found in texts]
-        heads = [[passages.head(page, cut) for cut in found] for page, found in zip(pages, cuts, strict=True)]
-        sizes = [self._sizes(page, found, above) for page, found, above in zip(pages, cuts, heads, strict=True)]
-        return [
-            self._entry(page, found, title, own, above, marks, aim)
-            for page, found, title, own, above, marks in zip(pages, cuts, titles, terms, heads, sizes, strict=True)
-        ]
-
-    def _sizes(self, page: Page, cuts: list[Cut], heads: list[str]) -> tuple[list[tuple[int, int]], int]:
-        """Marks of each passage without and with its head, and of the whole page.
-
-        What lies between the first and the last seam of a passage is the same in all three and counted once.
-        """
-        marks, text = self._marks, page.text
-        if len(cuts) == 1 and not heads[0]:
-            whole = marks(block(1, text[slice(*cuts[0].span)]))
-            return [(whole, whole)], whole
-        found, whole = [], 0
-        since, before = cuts[0].span[0], _OPENING
-        for (start, end), head in zip((cut.span for cut in cuts), heads, strict=True):
-            first = seam(text, start, end)
-            if first < 0:
-                bare = marks(block(1, text[start:end]))
-                found.append((bare, marks(block(1, f"{head}\n{text[start:end]}")) if head else bare))
-                continue
-            last = max(first, seam(text, max(first, end - _NEAR), end))
-            inner = marks(text[first:last])
-            both = inner + marks(text[last:end] + "\n")
-            bare = both + marks(_OPENING + text[start:first])
-            found.append((bare, both + marks(f"{_OPENING}{head}\n{text[start:first]}") if head else bare))
-            whole += marks(before + text[since:first]) + inner
-            since, before = last, ""
-        return found, whole + marks(before + text[since : cuts[-1].span[1]] + "\n")
-
-    def _entry(
-        self,
-        page: Page,
-        cuts: list[Cut],
-        title: list[str],
-        terms: list[list[str]],
-        heads: list[str],
-        marks: tuple[list[tuple[int, int]], int],
-        aim: Aim,
-    ) -> Entry:
-        weighted = title * self.settings.title_weight
+    def entry(self, page: Page, aim: Aim) -> Entry:
+        """What to keep of a page."""
+        cuts = passages.cut(page, self.settings.max_chars)
+        title = passages.short_title(page) or ("" if page.title else tail(page.key))
+        weighted = f"{title}\n" * self.settings.title_weight
         edges, tails = self._edges(page, cuts, aim)
         return Entry(
             page=page,
             digest=digest_text(page.text),
             names=names(page.title or tail(page.key)),
-            heads=heads,
-            shapes=[
-                Shape(*cut.span, cut.section, len(weighted) + len(own), *size)
-                for cut, own, size in zip(cuts, terms, marks[0], strict=True)
-            ],
-            terms=[weighted + own for own in terms],
-            title_terms=list(dict.fromkeys(title)),
+            heads=[passages.head(page, cut) for cut in cuts],
+            shapes=[Shape(*cut.span, cut.section) for cut in cuts],
+            title=title,
+            texts=[weighted + own for own in passages.searched(page, cuts)],
             edges=edges,
             tails=tails,
-            page_marks=marks[1],
         )
 
     def edges(self, page: Page, aim: Aim) -> list[tuple[str, int, int]]:

@@ -344,19 +344,19 @@ class Index:
 
     def _put(self, change: Transaction, incoming: Mapping[str, Incoming], resolver: Resolver) -> None:
         pages = [parse(key, page.text) for key, page in incoming.items()]
-        entries = self.indexing.entries(pages, resolver.aim)
+        entries = [self.indexing.entry(page, resolver.aim) for page in pages]
         marks = [
             Mark(page.size, page.mtime, page.seen, entry.digest)
             for entry, page in zip(entries, incoming.values(), strict=True)
         ]
-        change.put(list(zip(entries, marks, strict=True)))
+        change.put(list(zip(entries, marks, strict=True)), self.indexing)
 
     def _relink(self, change: Transaction, tails: Iterable[str], resolver: Resolver) -> None:
         """Index anew the pages whose wiki links mean other pages now that pages of these names came or went."""
         for key, text, mark in change.wiki_pages(tails):
             page = parse(key, text)
             if self.indexing.edges(page, resolver.aim) != change.edges(key):
-                change.put([(self.indexing.entries([page], resolver.aim)[0], mark)])
+                change.put([(self.indexing.entry(page, resolver.aim), mark)], self.indexing)
 
     def _keys(self) -> Resolver:
         if self._resolver is None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 LinkKind = Literal["inclusion", "reference"]
@@ -30,8 +29,7 @@ _UNWANTED = re.compile("[\x00\ud800-\udfff]")
 _QUOTED = re.compile(r"""[\x00-\x20\x7f"#%&():<>?\[\\\]^`{|}]|\s""")
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A link to a page, as it stands in a text.
 
     Attributes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -41,7 +41,7 @@ _LEAVES = {
 def read(text: str, body: int) -> tuple[tuple[Section, ...], tuple[Block, ...], tuple[Link, ...]]:
     """Sections, blocks and links of ``text`` from the offset ``body`` on, in the order of the text."""
     if prose.plain(text, body):
-        return *prose.read(text, body), ()
+        return prose.read(text, body)
     return parsed(text, body)
 
 
@@ -269,7 +269,7 @@ class _Reader:
             span = (self._at(start), stripped(self._text, self._at(start), self._at(end), BLANKS))
             lone = bool(self.links) and self.links[-1].span == span and not self._notes
             if lone:
-                self.links[-1] = replace(self.links[-1], kind="inclusion")
+                self.links[-1] = self.links[-1]._replace(kind="inclusion")
             self._emit("ref" if lone else "paragraph", text, start, end)
             return
         item = self._items[-1]
@@ -322,5 +322,5 @@ class _Reader:
         if len(self._parts) > 1:
             block = self.blocks[-1]
             end = stripped(self._text, block.span[1], self._at(self._parts_end), BLANKS)
-            self.blocks[-1] = replace(block, text="\n".join(self._parts), span=(block.span[0], end))
+            self.blocks[-1] = block._replace(text="\n".join(self._parts), span=(block.span[0], end))
         self._parts = []

@@ -4,8 +4,8 @@
 ``of_passage(snapshot, passage)``, ``of_section(snapshot, passage)``, ``of_page(snapshot, page)``.
 
 What is counted is what is rendered: numbered blocks, as :func:`memassay.core.dossier.block` writes them, one after the
-other. The counts of the single blocks stand in the index, and they add up exactly, since no tokenizer joins the end of
-a block to the ``[`` of the next. Only a piece of several passages that is not a whole page is counted anew.
+other. Each block is counted once in a process, and the counts add up exactly, since no tokenizer joins the end of a
+block to the ``[`` of the next.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -112,10 +112,13 @@ def of_section(snapshot: Snapshot, passage: int, *, seed: bool = True) -> Candid
 
 
 def near_enough(snapshot: Snapshot, passages: Sequence[int], budget: int) -> Sequence[int]:
-    """The passages up to twice the budget: nothing behind them can be shown, and 4,000 would cost 3 ms to look at."""
-    room = 2 * max(budget, 1) * tokenizer(snapshot.tokens).marks_per_token
+    """The passages up to some twice the budget: hardly anything behind can fit, and 4,000 would cost 3 ms to look at.
+
+    A token is taken for four characters. Where what is left all fits, the passages behind it are to be looked at too.
+    """
+    room = 8 * max(budget, 1)
     for count, passage in enumerate(passages, start=1):
-        room -= snapshot.marks.item(passage)
+        room -= snapshot.chars.item(passage)
         if room <= 0:
             return passages[:count]
     return passages
@@ -173,7 +176,7 @@ class _Packer:
         self._tokens: Tokenizer = tokenizer(snapshot.tokens)
         self._room = max(budget, 0) * self._tokens.marks_per_token
         self._budget = self._room
-        self._single = snapshot.headed if heads else snapshot.marks
+        self._marks: Callable[[int, int], int] = partial(snapshot.marks, heads=heads)
         self._one = _number_marks(snapshot.tokens, 1)
         self._short = 0  # the least that anything lacked, in marks
         self._pieces: list[Packed] = []
@@ -182,7 +185,7 @@ class _Packer:
 
     def add_one(self, passage: int, *, part: bool = False) -> bool:
         """Show a passage, if it fits."""
-        taken = self._single.item(passage) + self._number(0)
+        taken = self._marks(passage, passage + 1) + self._number(0)
         fits = self._fits(taken)
         if fits:
             self._add(self._excerpt(passage, passage + 1), taken, part=part)
@@ -225,16 +228,6 @@ class _Packer:
     def _number(self, ahead: int) -> int:
         """What the number of a block takes more than a ``1``."""
         return _number_marks(self._snapshot.tokens, len(self._pieces) + ahead + 1) - self._one
-
-    def _marks(self, first: int, last: int) -> int:
-        if last - first == 1:
-            return int(self._single[first])
-        snapshot = self._snapshot
-        page = int(snapshot.page_of[first])
-        whole = last - first == int(snapshot.starts[page + 1] - snapshot.starts[page])
-        if whole and not (self._heads and snapshot.head(first)):
-            return int(snapshot.page_marks[page])
-        return self._tokens.marks(block(1, self._shown(self._excerpt(first, last))))
 
     def _excerpt(self, first: int, last: int) -> _Excerpt:
         page = self._snapshot.page_of.item(first)

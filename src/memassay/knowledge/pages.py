@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -18,8 +18,7 @@ from memassay.knowledge.prose import Block, BlockKind, Section
 __all__ = ["Block", "BlockKind", "Link", "LinkKind", "Page", "Section", "parse"]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A page as read.
 
     Attributes:

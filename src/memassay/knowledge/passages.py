@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memassay.core.paragraphs import PARAGRAPH_CHARS, Span, paragraphs
 from memassay.knowledge.pages import Page
@@ -26,8 +26,7 @@ _WORD = re.compile(r"\S")
 _LONGEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A passage of a page.
 
     Attributes:

@@ -4,7 +4,7 @@ A *segment* is such arrays over some pages in the order of their keys. It is com
 holds of each page, never changed, and saved as one file that is mapped into memory. An index is a large segment,
 the base, and a small one of the pages that changed since.
 
-``numbers(pages, terms) -> list[bytes]`` is the form in which the catalog holds pages;
+``numbers(pages, titles, passages) -> list[bytes]`` is the form in which the catalog holds pages;
 ``compiled(rows, terms=, nodes=) -> Segment``; ``save(segment, path)``, ``load(path) -> Segment``.
 """
 
@@ -15,7 +15,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import chain, islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +34,8 @@ _BATCH = 20_000
 # What changed since the base is inverted without scipy, which takes 0.2 s to import; of so many terms a sort takes
 # 0.4 ms, twice as long as scipy, and of more it falls behind.
 _MANY = 20_000
-_HEAD = 5
-_OF_PASSAGES = ("starts", "ends", "sections", "lengths", "marks", "headed", "sizes")
+_HEAD = 4
+_OF_PASSAGES = ("starts", "ends", "sections", "lengths", "sizes")
 _OF_TERMS = ("terms", "counts")
 _OF_EDGES = ("edge_nodes", "edge_kinds", "edge_passages")
 _ALIGNED = 64
@@ -52,14 +52,11 @@ class Row(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """A passage: its place in the page's text, its section, its size in terms and in marks, without and with a head."""
+    """A passage: its place in the page's text, and its section."""
 
     start: int
     end: int
     section: int
-    length: int
-    marks: int
-    headed: int
 
 
 class Edge(NamedTuple):
@@ -74,52 +71,75 @@ class Figures(NamedTuple):
     """What is to be kept of a page in numbers.
 
     Attributes:
-        shapes: its passages.
-        title: term ids of its title, without repetitions.
+        shapes: its passages, at least one.
         edges: its links, without repetitions.
-        marks: marks of the whole page as one passage.
     """
 
     shapes: Sequence[Shape]
-    title: Sequence[int]
     edges: Sequence[Edge]
-    marks: int
 
 
-def numbers(pages: Sequence[Figures], terms: Ints) -> list[bytes]:
-    """All numbers of each page as little-endian int32.
+class Said(NamedTuple):
+    """The terms of some texts by number, one text after the other, with repetitions; and how many each text has."""
+
+    terms: Longs
+    lengths: Longs
+
+
+def numbers(pages: Sequence[Figures], titles: Said, passages: Said) -> list[bytes]:
+    """All numbers of each page as little-endian int32, as :class:`Numbers` reads them.
 
     Args:
         pages: the pages.
-        terms: the term ids of all their passages, ``Shape.length`` of each one after the other, with repetitions.
+        titles: what the title of each page says.
+        passages: what each passage of each page says.
     """
-    shapes = np.array([shape for page in pages for shape in page.shapes], dtype="<i4").reshape(-1, len(Shape._fields))
-    passage = np.repeat(np.arange(len(shapes)), shapes[:, 3])
-    width = int(terms.max(initial=0)) + 1
-    pairs, counts = np.unique(passage * width + terms, return_counts=True)
-    passage, distinct = np.divmod(pairs, width)
-    held, times = distinct.astype("<i4"), counts.astype("<i4")
-    sizes = np.bincount(passage, minlength=len(shapes)).astype("<i4")
-    ends = np.cumsum(sizes).tolist()
-    made, at, start = [], 0, 0
-    for page in pages:
-        first, at = at, at + len(page.shapes)
-        begin, start = start, ends[at - 1]
-        head = array("i", (len(page.shapes), start - begin, len(page.title), len(page.edges), page.marks))
-        rest = array("i", [*page.title, *chain.from_iterable(zip(*page.edges, strict=True))])
-        parts = (head, shapes[first:at].T, sizes[first:at], held[begin:start], times[begin:start], rest)
-        made.append(b"".join([part.tobytes() for part in parts]))
-    return made
+    if not pages:
+        return []
+    shapes = np.array([shape for page in pages for shape in page.shapes], dtype=np.int32)
+    edges = np.array([edge for page in pages for edge in page.edges], dtype=np.int32).reshape(-1, len(Edge._fields))
+    shaped = np.array([len(page.shapes) for page in pages])
+    linked = np.array([len(page.edges) for page in pages])
+    passage, width = _texts(passages)
+    pairs, count = np.unique(passage * width + passages.terms, return_counts=True)
+    passage, term = np.divmod(pairs, width)
+    sizes = np.bincount(passage, minlength=len(shapes))
+    held = np.add.reduceat(sizes, _starts(shaped)[:-1])
+    page, width = _texts(titles)
+    first = np.sort(np.unique(page * width + titles.terms, return_index=True)[1])
+    entitled = np.bincount(page[first], minlength=len(pages))
+    columns = (
+        *((column, shaped) for column in (*shapes.T, passages.lengths, sizes)),
+        *((column, held) for column in (term, count)),
+        (titles.terms[first], entitled),
+        *((column, linked) for column in edges.T),
+    )
+    places = _starts(_HEAD + len(_OF_PASSAGES) * shaped + len(_OF_TERMS) * held + entitled + len(_OF_EDGES) * linked)
+    flat = np.empty(places[-1], dtype="<i4")
+    at = places[:-1]
+    for field, head in enumerate((shaped, held, entitled, linked)):
+        flat[at + field] = head
+    at = at + _HEAD
+    for column, many in columns:
+        flat[ranges(at, many)] = column
+        at = at + many
+    data = flat.tobytes()
+    return [data[start:end] for start, end in pairwise((4 * places).tolist())]
+
+
+def _texts(said: Said) -> tuple[Longs, int]:
+    """The text that each term stands in, and a number above those of all the terms."""
+    return np.repeat(np.arange(len(said.lengths)), said.lengths), int(said.terms.max(initial=0)) + 1
 
 
 class Numbers:
     """What :func:`numbers` packed, of one page, as arrays; see :class:`Shape`, :class:`Edge` and :class:`Segment`."""
 
-    __slots__ = (*_OF_PASSAGES, *_OF_TERMS, "page_marks", "title", *_OF_EDGES)
+    __slots__ = (*_OF_PASSAGES, *_OF_TERMS, "title", *_OF_EDGES)
 
     def __init__(self, data: bytes) -> None:
         flat = np.frombuffer(data, dtype="<i4")
-        passages, terms, title, edges, self.page_marks = flat[:_HEAD].tolist()
+        passages, terms, title, edges = flat[:_HEAD].tolist()
         at = _HEAD
         for names, width in ((_OF_PASSAGES, passages), (_OF_TERMS, terms), (("title",), title), (_OF_EDGES, edges)):
             for name in names:
@@ -130,12 +150,9 @@ class Numbers:
     ends: Ints
     sections: Ints
     lengths: Ints
-    marks: Ints
-    headed: Ints
     sizes: Ints
     terms: Ints
     counts: Ints
-    page_marks: int
     title: Ints
     edge_nodes: Ints
     edge_kinds: Ints
@@ -152,8 +169,7 @@ class Segment:
         ids: ``[P]`` number of the page in the catalog.
         nodes: ``[P]`` its node.
         starts: ``[P + 1]`` its first passage.
-        page_marks: ``[P]`` marks of the whole page.
-        lengths, marks, headed: ``[M]``, see :class:`Shape`.
+        chars, lengths: ``[M]``, characters of each passage, and its terms with repetitions.
         term_starts: ``[V + 1]`` where the passages of a term begin in ``docs`` and ``counts``.
         docs, counts: passages that hold a term, ascending, and how often.
         title_starts, title_terms: terms of the titles.
@@ -167,10 +183,8 @@ class Segment:
     ids: Longs
     nodes: Ints
     starts: Ints
-    page_marks: Ints
+    chars: Ints
     lengths: Ints
-    marks: Ints
-    headed: Ints
     term_starts: Longs
     docs: Ints
     counts: NDArray[np.uint16]
@@ -208,8 +222,8 @@ def compiled(rows: Iterable[Row], *, terms: int, nodes: int) -> Segment:
     batches = batches or [_columns([])]
     # One column after the other, so that a large one is never there twice together with the others.
     columns = [np.concatenate([batch.pop(0) for batch in batches]) for _ in range(len(batches[0]))]
-    passages, _, title, edges, page_marks, lengths, marks, headed, docs_per, term, count = columns[:11]
-    title_terms, out_nodes, out_kinds, passage_in_page = columns[11:]
+    passages, _, title, edges, chars, lengths, docs_per, term, count = columns[:9]
+    title_terms, out_nodes, out_kinds, passage_in_page = columns[9:]
     starts, out_starts = _starts(passages), _starts(edges)
     term_starts, docs, counts = _inverted(docs_per, term, count, terms)
     links = np.argsort(out_nodes, kind="stable")
@@ -218,10 +232,8 @@ def compiled(rows: Iterable[Row], *, terms: int, nodes: int) -> Segment:
         ids=np.frombuffer(ids, dtype=np.int64),
         nodes=np.frombuffer(page_nodes, dtype=np.int32),
         starts=starts.astype(np.int32),
-        page_marks=page_marks,
+        chars=chars,
         lengths=lengths,
-        marks=marks,
-        headed=headed,
         term_starts=term_starts,
         docs=docs,
         counts=counts,
@@ -245,18 +257,18 @@ def _columns(rows: Sequence[bytes]) -> list[NDArray[np.int32]]:
     flat = np.frombuffer(b"".join(rows), dtype="<i4")
     at = _starts(np.fromiter((len(row) // 4 for row in rows), dtype=np.int64, count=len(rows)))[:-1]
     head = [flat[at + field] for field in range(_HEAD)]
-    passages, terms, title, edges = (column.astype(np.int64) for column in head[:4])
+    passages, terms, title, edges = (column.astype(np.int64) for column in head)
     at = at + _HEAD
     out = []
     for width in (*[passages] * len(_OF_PASSAGES), *[terms] * len(_OF_TERMS), title, *[edges] * len(_OF_EDGES)):
         out.append(flat[ranges(at, width)])
         at = at + width
-    return [*head, *out[3:]]  # spans and sections are not compiled
+    return [*head, out[1] - out[0], *out[3:]]  # of places and sections only the characters are compiled
 
 
 def terms_held(rows: Sequence[bytes]) -> dict[int, int]:
     """In how many passages of these pages each term stands."""
-    terms, held = np.unique(_columns(rows)[_HEAD + 4], return_counts=True)
+    terms, held = np.unique(_columns(rows)[_HEAD + 3], return_counts=True)
     return dict(zip(terms.tolist(), held.tolist(), strict=True))
 
 

@@ -6,8 +6,8 @@ numbers hold for one snapshot only.
 
 Sizes        ``pages: int``, ``passages: int``, ``version: int``, ``tokens: str`` (name of the tokenizer)
 Passages     ``page_of: int32[passages]``, ``starts: int64[pages + 1]`` (first passage of a page),
-             ``lengths``, ``marks``, ``headed``: ``int32[passages]`` (see :class:`~memassay.knowledge.postings.Shape`),
-             ``page_marks: int32[pages]``
+             ``chars``, ``lengths``: ``int32[passages]`` (characters, terms),
+             ``marks(first, last, heads) -> int`` (what they take of a budget)
 Scores       ``scores(terms) -> float32[passages]``, ``weights(terms, passages) -> float32[terms, passages]``,
              ``idf(terms) -> float64[terms]``, ``df(terms) -> int64[terms]``, ``page_scores(scores, "max" | "sum")``,
              ``holding(terms) -> int64[n]`` (passages that hold them all)
@@ -95,9 +95,8 @@ class Snapshot:
         self.pages, self.passages = len(here), len(self._passages)
         lengths = _both(base.lengths, fresh.lengths)
         self.lengths = lengths[self._passages]
-        self.marks = _both(base.marks, fresh.marks)[self._passages]
-        self.headed = _both(base.headed, fresh.headed)[self._passages]
-        self.page_marks = _both(base.page_marks, fresh.page_marks)[self._pages]
+        self.chars = _both(base.chars, fresh.chars)[self._passages]
+        self._marks: dict[tuple[int, int, bool], int] = {}
         total = int(self.lengths.sum(dtype=np.int64))
         mean = total / self.passages if total else 1.0
         self._norms = np.float32(k1 * (1 - b)) + np.float32(k1 * b / mean) * lengths.astype(np.float32)
@@ -353,6 +352,24 @@ class Snapshot:
         """The words of a passage as they stand on its page."""
         start, end = self.span(passage)
         return self.stored(int(self.page_of[passage])).text[start:end]
+
+    def marks(self, first: int, last: int, *, heads: bool = False) -> int:
+        """Marks of the passages ``first <= p < last`` of one page, rendered as a block with the number 1.
+
+        They are counted when somebody first asks, and remembered here and with the page, which later snapshots share.
+
+        Args:
+            first: the first of the passages.
+            last: where they end, above ``first``.
+            heads: rendered below the :meth:`head` of the first one, where it has one.
+        """
+        marks = self._marks.get((first, last, heads))
+        if marks is None:
+            page = self.page_of.item(first)
+            start = self.starts.item(page)
+            marks = self.stored(page).marks(first - start, last - start, heads, self.tokens)
+            self._marks[first, last, heads] = marks
+        return marks
 
     def head(self, passage: int) -> str:
         """The title and headings that a passage stands under and does not show, in one line, or ""."""

@@ -240,7 +240,7 @@ class KnowledgeStore:
             text: the question.
             limit: the most passages that are looked at; None has no limit.
             max_tokens: what the pieces may take when rendered, in tokens of the index; None has no limit. Passages that
-                would begin beyond twice as much are not looked at, and are not among those left out.
+                would begin beyond some twice as much are not looked at, and are not among those left out.
             rank: what orders the passages: :attr:`finder`, which follows links and mentions, if None.
             grain: what is shown for a passage that answers.
             heads: see :func:`memassay.knowledge.packing.pack`.
@@ -251,21 +251,24 @@ class KnowledgeStore:
         # A passage takes four tokens at the least, with its number: more than this many can never be shown.
         most = max_tokens // 4 + 1 if bounded and max_tokens is not None else None
         passages, scores = self.finder(snapshot, text, most) if rank is None else rank(snapshot, text)
-        shown = passages if limit is None else passages[:limit]
-        if bounded and max_tokens is not None:
-            shown = packing.near_enough(snapshot, shown, max_tokens)
-        candidates = (candidate(snapshot, int(passage), grain) for passage in shown)
+        every = passages if limit is None else passages[:limit]
         budget = _NO_BUDGET if max_tokens is None else max_tokens
-        return packing.pack(
-            snapshot,
-            candidates,
-            budget,
-            scores=scores,
-            heads=heads,
-            overflow=overflow,
-            terms=self.terms(text),
-            analyze=self.terms,
-        )
+
+        def packed(passages: Sequence[int]) -> Packing:
+            return packing.pack(
+                snapshot,
+                (candidate(snapshot, int(passage), grain) for passage in passages),
+                budget,
+                scores=scores,
+                heads=heads,
+                overflow=overflow,
+                terms=self.terms(text),
+                analyze=self.terms,
+            )
+
+        near = packing.near_enough(snapshot, every, budget) if bounded else every
+        found = packed(near)
+        return found if found.left_out or len(near) == len(every) else packed(every)
 
     def lexical(self, snapshot: Snapshot, text: str) -> tuple[list[int], NDArray[np.floating]]:
         """Passages that share a term with a text, by their BM25 score, ties by key and place."""

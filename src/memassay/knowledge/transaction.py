@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-
-from memassay.knowledge.entries import Entry
-from memassay.knowledge.numbering import Numbered, found
+from memassay.knowledge.entries import Entry, Indexing
+from memassay.knowledge.numbering import Lexicon, Nodes, asked, found
 from memassay.knowledge.postings import Edge, Figures, Numbers, numbers
 from memassay.knowledge.strings import decoded, encoded
 
@@ -53,30 +50,27 @@ def counters_of(db: sqlite3.Connection) -> Counters:
 class Transaction:
     """What a transaction does."""
 
-    def __init__(self, db: sqlite3.Connection, terms: Numbered, nodes: Numbered, counters: Counters) -> None:
+    def __init__(self, db: sqlite3.Connection, terms: Lexicon, nodes: Nodes, counters: Counters) -> None:
         self._db, self._terms, self._nodes = db, terms, nodes
         self._counters = counters
         self._top = counters.top
         self._changed = False
 
-    def put(self, entries: Sequence[tuple[Entry, Mark]]) -> None:
-        """Keep pages, each in place of the one with its key that was alive."""
-        terms = list(chain.from_iterable(chain.from_iterable(entry.terms for entry, _ in entries)))
-        self._terms.learn(terms)
-        self._terms.learn(chain.from_iterable(entry.title_terms for entry, _ in entries))
+    def put(self, entries: Sequence[tuple[Entry, Mark]], indexing: Indexing) -> None:
+        """Keep pages, each in place of the one with its key that was alive; ``indexing`` made the entries."""
+        titles = self._terms.read((entry.title for entry, _ in entries), indexing.terms_of)
+        passages = self._terms.read((text for entry, _ in entries for text in entry.texts), indexing.terms_of)
         old = len(self._nodes)
         self._nodes.learn([key for entry, _ in entries for key in (entry.page.key, *(edge[0] for edge in entry.edges))])
-        term_of, node_of = self._terms.known, self._nodes.known
+        node_of = self._nodes.known
         figures = [
             Figures(
                 entry.shapes,
-                [term_of[term] for term in entry.title_terms],
                 [Edge(node_of[key], kind, passage) for key, kind, passage in entry.edges],
-                entry.page_marks,
             )
             for entry, _ in entries
         ]
-        data = numbers(figures, np.fromiter(map(term_of.__getitem__, terms), dtype=np.int64, count=len(terms)))
+        data = numbers(figures, titles, passages)
         pages, texts = [], []
         wiki: list[tuple[bytes, int]] = []
         for (entry, mark), packed in zip(entries, data, strict=True):
@@ -97,7 +91,7 @@ class Transaction:
 
     def bury(self, keys: Sequence[str]) -> None:
         """These pages are no more."""
-        known = found(self._db, "nodes", keys)
+        known = found(self._db, keys)
         self._bury([known[key] for key in keys if key in known])
 
     def _bury(self, nodes: Sequence[int]) -> None:
@@ -118,15 +112,12 @@ class Transaction:
     def wiki_pages(self, tails: Iterable[str]) -> list[tuple[str, str, Mark]]:
         """Pages with a wiki link that may mean a page with such a last segment: key, text, mark; ascending by key."""
         pages: dict[str, tuple[str, str, Mark]] = {}
-        for tail in tails:
-            rows = self._db.execute(
-                "SELECT nodes.text, texts.text, size, mtime, seen, digest FROM wiki JOIN nodes ON nodes.id = wiki.node "
-                "JOIN pages ON pages.node = wiki.node AND died IS NULL JOIN texts ON texts.id = pages.id "
-                "WHERE tail = ?",
-                (encoded(tail),),
-            )
-            for key, text, *mark in rows:
-                pages[decoded(key)] = (decoded(key), decoded(text), Mark(*mark))
+        rows = (
+            "SELECT nodes.text, texts.text, size, mtime, seen, digest FROM wiki JOIN nodes ON nodes.id = wiki.node "
+            "JOIN pages ON pages.node = wiki.node AND died IS NULL JOIN texts ON texts.id = pages.id WHERE tail IN"
+        )
+        for key, text, *mark in asked(self._db, rows, tails):
+            pages[decoded(key)] = (decoded(key), decoded(text), Mark(*mark))
         return [pages[key] for key in sorted(pages)]
 
     def unsettle(self, tails: Iterable[str]) -> None:

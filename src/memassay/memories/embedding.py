@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from memassay.core.contracts import BuildContext
 from memassay.core.errors import CannotMeasure, MissingExtra
 from memassay.memories.folder import damaged
-from memassay.retrieval.dense import DenseIndex, Search, chosen
+from memassay.retrieval.dense import DenseIndex, Search
 from memassay.retrieval.embedders import Embedder, embedder
 from memassay.retrieval.vectors import VectorCache, embed_all
 
@@ -41,14 +41,13 @@ def write_dense(
 ) -> list[Path]:
     """Embed passages and write their index, and what it was made with, under ``place``; returns the files."""
     vectors = embed_all(model, texts, cache=cache_of(context), progress=context.progress)
-    made = chosen(search, len(texts))
-    files = DenseIndex.build(vectors, approximate=made == "approximate").save(place / _DENSE)
+    files = DenseIndex.build(vectors, approximate=search == "approximate").save(place / _DENSE)
     about: dict[str, JsonValue] = {
         "embedder": model.name,
         "model": model.digest,
         "passages": len(texts),
         "truncated": model.truncated(texts),
-        "search": made,
+        "search": search,
     }
     (place / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return [place / _ABOUT, *files]

@@ -15,7 +15,7 @@ from memassay.memories.folder import seal, unseal
 from memassay.memories.lexical import Cut, Fill, Lexical, LexicalStore
 from memassay.memories.settings import check_choice, check_number
 from memassay.memories.sources import Dates
-from memassay.retrieval.dense import SEARCHES, DenseIndex, Search, chosen, nearest
+from memassay.retrieval.dense import SEARCHES, DenseIndex, Search, nearest
 from memassay.retrieval.embedders import EMBEDDERS, Embedder
 from memassay.retrieval.fusion import FUSIONS, Fusion, fuse
 from memassay.retrieval.text import Stemming, StopWords
@@ -30,7 +30,7 @@ class Hybrid:
         embedder: ``minilm``, ``e5``, or ``hash`` (a stand-in for tests, no model).
         fusion: ``scores``, each brought to 0 to 1, or ``ranks``, reciprocal.
         weight: of the embedding model in the sum, 0 to 1; the rest is BM25's.
-        search: ``exact``, ``approximate`` (a graph of neighbours), or ``auto``: approximate from 50,000 passages on.
+        search: ``exact``, or ``approximate`` (a graph of neighbours).
         unit: what a passage is, like the rest as in ``lexical``: a ``window`` of turns, or a whole ``document``.
         window: turns in a window.
         stride: turns from the start of one window to the next.
@@ -54,7 +54,7 @@ class Hybrid:
         embedder: str = "minilm",
         fusion: Fusion = "scores",
         weight: float = 0.4,
-        search: Search = "auto",
+        search: Search = "exact",
         unit: Cut = "window",
         window: int = 5,
         stride: int = 2,
@@ -93,14 +93,14 @@ class Hybrid:
         return {"embedder": self._embedder.name, "model": self._embedder.digest, "search": self._search}
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, Any]:
-        """Write a store of ``lexical`` and the vectors under ``place``; returns the passages and the search chosen."""
+        """Write a store of ``lexical`` and the vectors under ``place``; returns the number of passages."""
         cut = self._lexical.cut(corpus)
         (place / _LEXICAL).mkdir(exist_ok=True)
         self._lexical.write(cut, place / _LEXICAL, BuildContext(seed=context.seed))
         texts = [self._lexical.searched(cut, at).strip() for at in range(len(cut.places))]
         files = write_dense(place, texts, self._embedder, self._search, context)
         seal(place, "hybrid", self._built_with, [*files, *_files(place / _LEXICAL)])
-        return {"passages": len(texts), "facts": {"search": chosen(self._search, len(texts))}}
+        return {"passages": len(texts)}
 
     def open(self, ref: StoreRef) -> HybridStore:
         """Load the store; it holds everything in memory and never touches the folder again."""

@@ -25,7 +25,7 @@ from memassay.memories.folder import damaged, read_lines, seal, unseal, write_li
 from memassay.memories.pages import Written, pages
 from memassay.memories.settings import check_choice, check_flag, check_number, check_whole
 from memassay.memories.sources import DATES, Dates, Filling
-from memassay.retrieval.dense import SEARCHES, Search, chosen
+from memassay.retrieval.dense import SEARCHES, Search
 from memassay.retrieval.embedders import EMBEDDERS
 from memassay.retrieval.passages import day
 from memassay.retrieval.text import STEMMINGS, STOP_WORD_LISTS, Stemming, StopWords
@@ -55,7 +55,7 @@ class Markdown:
         dates: the date above a passage: the ``day``, ``full`` as the document gives it, or ``none``.
         embedder: what helps to choose seeds: ``minilm`` or ``e5`` (extras), ``hash`` (for tests), or ``none``.
         dense: what the passage gains that the embedder finds most similar, in units of the question's rarest word.
-        search: how the nearest passages are found: ``exact``, ``approximate``, or ``auto`` as in ``hybrid``.
+        search: how the nearest passages are found: ``exact``, or ``approximate`` as in ``hybrid``.
 
     Raises:
         UsageError: a setting cannot be.
@@ -80,7 +80,7 @@ class Markdown:
         dates: Dates = "day",
         embedder: str = "none",
         dense: float = 1.0,
-        search: Search = "auto",
+        search: Search = "exact",
     ) -> None:
         check_whole("seeds", seeds, 0)
         check_whole("depth", depth, 0)
@@ -114,7 +114,7 @@ class Markdown:
             self._built_with |= {"embedder": embedder, "model": self._model.digest, "search": search}
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, Any]:
-        """Write a folder of pages and its index under ``place``; returns the passages and any search chosen."""
+        """Write a folder of pages and its index under ``place``; returns the number of passages."""
         folder = place / PAGES
         folder.mkdir()
         texts: dict[str, str] = {}
@@ -135,9 +135,7 @@ class Markdown:
             index.update(sorted(texts), lambda key: Incoming(texts[key]))
             index.compact()
             passages = index.snapshot.passages
-            facts: dict[str, JsonValue] = {}
             if self._model is not None:
-                facts["search"] = chosen(self._search, passages)
                 shown = [embedded(index.snapshot, passage) for passage in range(passages)]
                 write_dense(place, shown, self._model, self._search, context)
         finally:
@@ -145,7 +143,7 @@ class Markdown:
         (folder / PLACE / LOCK).unlink(missing_ok=True)
         seal(place, "markdown", self._built_with, [path for path in place.rglob("*") if path.is_file()])
         context.progress(len(written), len(written))
-        return {"passages": passages, "facts": facts}
+        return {"passages": passages}
 
     def open(self, ref: StoreRef) -> MarkdownStore:
         """Open the pages and their index to read them."""
@@ -206,7 +204,8 @@ class MarkdownStore:
             if passage in shown:
                 continue
             page = int(snapshot.page_of[passage])
-            grain: Grain = "page" if snapshot.page_marks[page] <= self._most else self._grain
+            whole = snapshot.marks(int(snapshot.starts[page]), int(snapshot.starts[page + 1]))
+            grain: Grain = "page" if whole <= self._most else self._grain
             together = candidate(snapshot, passage, grain)
             here = range(together.first, together.last)
             shown.update(here)

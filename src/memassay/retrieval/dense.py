@@ -1,6 +1,7 @@
 """The nearest vectors to a vector: exactly, or through a graph of neighbours.
 
-Exact search reads every vector: 0.4 ms at 5,900 vectors of 384 numbers, 2 ms at 30,000. The graph (HNSW, from the
+Exact search reads every vector: 0.4 ms at 5,900 vectors of 384 numbers, 2 ms at 30,000, 9 to 15 ms at 50,000 on a busy
+machine. The graph (HNSW, from the
 package voyager) reads some hundreds whatever the number, takes 0.1 to 0.6 ms a vector to build, and may miss a
 neighbour; what it finds is compared exactly, so both ways give the same similarities.
 """
@@ -17,11 +18,8 @@ from numpy.typing import NDArray
 from memassay.core.errors import MissingExtra
 from memassay.retrieval.embedders import Embedder, Vectors
 
-Search = Literal["auto", "exact", "approximate"]
+Search = Literal["exact", "approximate"]
 SEARCHES: tuple[str, ...] = get_args(Search)
-
-# From here on ``auto`` is approximate: exact search would take about as long as embedding the question, some ms.
-APPROXIMATE_FROM = 50_000
 
 # The nearest passages that take part, in exact search too, so that both searches mean the same. On the development
 # sets 100 to 500 differ by less than .01.
@@ -37,13 +35,6 @@ _EFFORT = 128
 _REACH = 2
 
 Ids = NDArray[np.int64]
-
-
-def chosen(search: Search, size: int) -> Literal["exact", "approximate"]:
-    """What ``auto`` means for so many vectors; the other two mean themselves."""
-    if search == "auto":
-        return "approximate" if size >= APPROXIMATE_FROM else "exact"
-    return search
 
 
 class DenseIndex:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Literal, get_args
 
 import Stemmer
@@ -50,7 +51,10 @@ _ASCII = "".join(c.lower() if c.isalnum() or c == "'" else " " for c in map(chr,
 _ASCII_TABLE = _ASCII.encode("ascii") + bytes(range(128, 256))
 _OUTER_APOSTROPHE = re.compile(r"(?<![a-z0-9])'|'(?![a-z0-9])")
 
-# Terms that an analyzer remembers: some 10 MB, all words of most collections.
+# Stands between texts that are cut together; no text holds this byte when it is UTF-8.
+END = b"\xff"
+
+# Pieces whose terms an analyzer remembers: some 20 MB, all words of most collections.
 _REMEMBERED = 100_000
 
 
@@ -72,6 +76,20 @@ def words(text: str) -> list[str]:
         else:
             found.extend(_folded(word))
     return found
+
+
+def pieces(texts: Iterable[str]) -> list[bytes]:
+    """Texts cut at whatever of ASCII is in no word, in lower case and UTF-8, with ``END`` after each text.
+
+    A piece is a word mostly; one that is not ASCII, or holds an apostrophe, can be several words, or none. Cut at once,
+    texts take half the time that they take one by one.
+    """
+    joined = b"".join([text.encode("utf-8", "surrogatepass") + b" \xff " for text in texts])
+    return joined.translate(_ASCII_TABLE).split()
+
+
+def _words_in(piece: bytes) -> list[str]:
+    return _folded(piece.decode("utf-8", "surrogatepass")) if piece != END else []
 
 
 def _folded(text: str) -> list[str]:
@@ -108,7 +126,11 @@ class Analyzer:
 
     def terms(self, text: str) -> list[str]:
         """The terms of ``text`` in order, with repetitions."""
-        return list(filter(None, map(self._known.__getitem__, words(text))))
+        return list(chain.from_iterable(map(self._known.__getitem__, pieces([text]))))
+
+    def terms_of(self, pieces: Iterable[bytes]) -> list[tuple[str, ...]]:
+        """The terms of each of the :func:`pieces` of a text; those of the text are these one after the other."""
+        return self._known.worked_out(pieces)
 
 
 class _Snowball(threading.local):
@@ -118,8 +140,8 @@ class _Snowball(threading.local):
         self.stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord
 
 
-class _Known(dict[str, str]):
-    """From a word to its term, "" for a stop word; worked out when a word is first met."""
+class _Known(dict[bytes, tuple[str, ...]]):
+    """From a piece to its terms; worked out when it is first met."""
 
     def __init__(self, stemmer: Stemming, stop: frozenset[str]) -> None:
         super().__init__()
@@ -127,9 +149,18 @@ class _Known(dict[str, str]):
         self._snowball = _Snowball() if stemmer == "english" else None
         self._stem: Callable[[str], str] = strip_suffix if stemmer == "suffix" else str
 
-    def __missing__(self, word: str) -> str:
+    def __missing__(self, piece: bytes) -> tuple[str, ...]:
         if len(self) >= _REMEMBERED:
             self.clear()
-        stem = self._snowball.stem if self._snowball else self._stem
-        term = self[word] = "" if word in self._stop else stem(word)
-        return term
+        (terms,) = self.worked_out([piece])
+        self[piece] = terms
+        return terms
+
+    def worked_out(self, pieces: Iterable[bytes]) -> list[tuple[str, ...]]:
+        stem, stop = self._snowball.stem if self._snowball else self._stem, self._stop
+        return [
+            (() if (word := piece.decode("ascii")) in stop else (stem(word),))
+            if piece.isalnum()  # letters and digits of ASCII, as nearly always
+            else tuple([stem(word) for word in _words_in(piece) if word not in stop])
+            for piece in pieces
+        ]
