@@ -127,7 +127,7 @@ def test_any_memory_is_served_over_standard_input_and_output(stores: dict[str, P
     pytest.importorskip("mcp", reason="the extra mcp is not installed")
     place = stores["toy:conv-900"]
     before = digest_folder(place)
-    [given] = servers(object(), StoreRef(key="k", location=str(place / "store")), toy)
+    [given] = servers(StoreRef(key="k", location=str(place / "store")), toy)
     assert given.tools == ("search",) and not given.writes
     assert call(given, "search", query="violin", limit=1).startswith("[1] ")
     assert digest_folder(place) == before
@@ -139,7 +139,7 @@ def test_markdown_is_served_with_its_own_tools(stores: dict[str, Path]) -> None:
     before = digest_folder(place)
     ref = StoreRef(key="k", location=str(place / "store"))
     store = Markdown().open(ref)
-    [given] = servers(store, ref)
+    [given] = store.toolset().servers
     store.close()
     assert given.tools == TOOLS
     assert "violin" in call(given, "search", text="violin")

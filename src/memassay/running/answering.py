@@ -143,23 +143,31 @@ class Answering:
             return Toolset(), None
         store, ref = await self._stores.opened(arm, task.scope, cell.build)
         guarded = None
-        if "tools" in arm.access and isinstance(store, Serves) and any(s.writes for s in store.toolset().servers):
-            # A server that could write gets a copy of this cell alone, so that no cell can teach another.
-            guarded = place / "store"
-            shutil.copytree(ref.location, guarded)
-            ref = StoreRef(key=ref.key, location=str(guarded), digest=ref.digest)
-            store = await self._stores.open_elsewhere(arm, ref)
         servers: tuple[Server, ...] = ()
         if "tools" in arm.access:
             if not isinstance(store, (Serves, Retrieves)):
                 raise CannotMeasure(f"its store has neither toolset() nor retrieve(query); {arm.memory!r} has no tools")
-            servers = serving.servers(store, ref, arm.memory)
+            servers = await self._servers(store, ref, arm)
+            if any(server.writes for server in servers):
+                # A server that could write gets a copy of this cell alone, so that no cell can teach another.
+                guarded = place / "store"
+                shutil.copytree(ref.location, guarded)
+                ref = StoreRef(key=ref.key, location=str(guarded), digest=ref.digest)
+                store = await self._stores.open_elsewhere(arm, ref)
+                servers = await self._servers(store, ref, arm)
         folder = None
         if "folder" in arm.access:
             if not isinstance(store, Folder):
                 raise CannotMeasure(f"its store has no folder(); {arm.memory!r} cannot be read as files")
             folder = str(serving.lay_out(store.folder(), place / serving.WORK))
         return Toolset(servers=servers, folder=folder), guarded
+
+    async def _servers(self, store: Any, ref: StoreRef, arm: Arm) -> tuple[Server, ...]:
+        """The store's own tool servers, which it may first have to start, or ours over it."""
+        if not isinstance(store, Serves):
+            return serving.servers(ref, arm.memory)
+        toolset: Toolset = await call(store.toolset, seconds=self._plan.experiment.limits.build_seconds)
+        return toolset.servers
 
 
 @contextmanager

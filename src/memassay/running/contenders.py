@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,12 +42,12 @@ def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
             )
         base, text = registry.with_access(entry.use)
         access = _access_of(name, text, base, experiment)
-        if agent is not None:
-            with _missing_here(experiment):
-                check_access(agent, experiment.agent, name, access)
         factory = registry.memories.get(base)
         refuse_secrets(entry.options, f"memory {name!r}")
         options = _plain(bind_options(factory, entry.options, f"memory {name!r}"))
+        if agent is not None:
+            with _missing_here(experiment):
+                _check(agent, experiment.agent, name, access, factory, options)
         arms.append(
             Arm(
                 name=name,
@@ -77,6 +77,20 @@ def _access_of(name: str, text: str, memory: str, experiment: Experiment) -> tup
             f"{'+'.join(access)!r}."
         )
     return access
+
+
+def _check(
+    agent: Any, agent_name: str, arm: str, access: Sequence[str], memory: Callable[..., Any], options: Mapping[str, Any]
+) -> None:
+    """As :func:`check_access`; what the agent lacks here is no obstacle where the memory lacks something too."""
+    try:
+        check_access(agent, agent_name, arm, access)
+    except EnvironmentProblem:
+        try:
+            memory(**options)
+        except CannotMeasure:
+            return  # the arm is left out, and says why
+        raise
 
 
 def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """How an agent reaches a store: a tool server over it, or a copy of its files.
 
-``servers(store, ref, memory) -> tuple[Server, ...]``, ``lay_out(folder, work) -> Path``.
+``servers(ref, memory) -> tuple[Server, ...]``, ``lay_out(folder, work) -> Path``.
 """
 
 from __future__ import annotations
@@ -8,26 +8,21 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from memassay.core import registry
-from memassay.core.contracts import Serves
 from memassay.core.types import Server, StoreRef
 
 WORK = "work"
 """The agent's working folder, below the folder of its cell."""
 
 
-def servers(store: Any, ref: StoreRef, memory: str = "") -> tuple[Server, ...]:
-    """The tool servers over a store: its own, or ours with the one tool ``search``, which only reads.
+def servers(ref: StoreRef, memory: str = "") -> tuple[Server, ...]:
+    """Our tool server over a store that has none of its own: the one tool ``search``, which only reads.
 
     Args:
-        store: open.
         ref: where it is; what stands beside it says how it was made.
         memory: as the arm names it; a file of the user's own must be named to be opened again.
     """
-    if isinstance(store, Serves):
-        return store.toolset().servers
     command = [
         sys.executable,
         "-m",

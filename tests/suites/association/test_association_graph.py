@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -167,18 +168,17 @@ def test_another_corpus_cannot_be_measured(tmp_path: Path) -> None:
         Graph().build(corpus_of(None), tmp_path, BuildContext())
 
 
-def test_without_the_package_one_line_says_how_to_get_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_only_this_form_is_not_measured(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
+    assert Graph().identity() == {"mushroomdb": metadata.version("mushroomdb")}
     monkeypatch.setattr(metadata, "version", missing)
-    for call in (
-        lambda: Graph().build(corpus_of(world_of()), place, BuildContext()),
-        lambda: Graph().open(ref_of(place)),
-        lambda: Graph().verify(ref_of(place), corpus_of(world_of())),
-    ):
-        with pytest.raises(MissingExtra, match=r"pip install 'memassay\[mushroomdb\]'"):
-            call()
+    with pytest.raises(CannotMeasure, match=r"pip install 'memassay\[mushroomdb\]'"):
+        Graph()
+    monkeypatch.setitem(sys.modules, "mushroomdb", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'memassay\[mushroomdb\]'"):
+        open_handle(place)
 
 
 def test_what_an_open_store_can(place: Path) -> None:

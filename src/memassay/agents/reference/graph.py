@@ -83,7 +83,10 @@ async def _retraction(tools: _Tools, asked: Retraction) -> list[str]:
 async def _links(tools: _Tools, asked: Links) -> list[str]:
     only = {"all_of": list(asked.types), **({} if asked.label is None else {"label": asked.label})}
     if asked.date is not None:
-        return await tools.keys("edges_at", key=asked.key, at=asked.date, **only)
+        then = await tools.keys("edges_at", key=asked.key, at=asked.date, **only)
+        if not then and not await tools.was_there(asked.key, asked.date):
+            raise NotThere(f"there is no {asked.key} on that day")
+        return then
     if asked.role is None:
         return await tools.keys("node_edges", key=asked.key, **only)
     chain = _chain("(n {id: $key})", "-", "(o)", asked.types)
@@ -108,7 +111,7 @@ async def _seen(tools: _Tools, cypher: str, key: str, role: str | None) -> list[
 
 
 def _chain(start: str, link: str, end: str, types: Sequence[str]) -> str:
-    """A pattern in which every type links the same two; ``start`` and ``end`` are nodes, named by their second letter."""
+    """A pattern in which every type links the same two nodes, each named by one letter."""
     rarest, *rest = sorted(types, key=_RAREST_FIRST.index)
     more = [f"({start[1]})-[:{name}]{link}({end[1]})" for name in rest]
     return ", ".join([f"{start}-[:{rarest}]{link}{end}", *more])
@@ -145,6 +148,12 @@ class _Tools:
     async def fields(self, key: str) -> Any:
         """The fields of an entity."""
         return json.loads((await self._text("node_info", {"key": key})).splitlines()[-1])["fields"]
+
+    async def was_there(self, key: str, date: str) -> bool:
+        """Whether an entity was there at the end of a day; nothing that was deleted comes back."""
+        lines = (await self._text("node_history", {"key": key})).split("\n")[1:]
+        events = {event["event"] for line in lines if (event := json.loads(line))["date"] <= date}
+        return "inserted" in events and "deleted" not in events
 
     async def rows(self, cypher: str, params: Mapping[str, Any], role: str | None = None) -> list[Any]:
         """The rows of a query. Before them stand a line that is none and a line that begins with how many there are."""

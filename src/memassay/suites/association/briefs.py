@@ -21,18 +21,18 @@ _REACH = {
 _FACTS = """
 What there is: Talent (talent-000000 and on), Company and Job, each with name, status, industry, specialties,
 design_styles, size_bucket, location; a talent has years_of_experience too. Six types of relationship lead from a
-talent: INDUSTRY_ALIGNMENT (equal industry; company or job), SPECIALTY_MATCH (shared specialties; company or job), LOCATION_FIT
-(within 160.9 km; company or job), SIMILAR_SIZE (size buckets at most 1 apart; company), SIMILAR_SIZE_STRICT (equal size
-buckets; company), MATCHES_DESIGN_STYLE (shared design styles; company). The role recruiter sees Talent and Job, the
-role client Company and Job.
+talent: INDUSTRY_ALIGNMENT (equal industry; company or job), SPECIALTY_MATCH (shared specialties; company or job),
+LOCATION_FIT (within 160.9 km; company or job), SIMILAR_SIZE (size buckets at most 1 apart; company),
+SIMILAR_SIZE_STRICT (equal size buckets; company), MATCHES_DESIGN_STYLE (shared design styles; company). The role
+recruiter sees Talent and Job, the role client Company and Job.
 """
 _EXAMPLES = {
     "graph": """
 One call for each kind of question:
 - why two are related: explain_association(a="talent-900001", b="company-900002") names every type and what is shared.
-- companies that several relationships lead to at once: query(cypher="MATCH
-  (t:Talent)-[:INDUSTRY_ALIGNMENT]->(c:Company), (t)-[:SPECIALTY_MATCH]->(c), (t)-[:LOCATION_FIT]->(c) WHERE t.status = 'published' AND t.years_of_experience >= 12
-  RETURN c.key AS company, count(t) AS talents"), then keep those with enough talents.
+- companies that several relationships lead to at once: query(cypher="MATCH (t:Talent)-[:LOCATION_FIT]->(c:Company)
+  MATCH (t)-[:SPECIALTY_MATCH]->(c) WHERE t.status = 'published' AND t.years_of_experience >= 12
+  WITH key(c) AS company, count(t) AS n WHERE n >= 5 RETURN company, n"); begin with the rarest relationship.
 - what if a field changed: what_if(key="company-900002", field="size_bucket", value=4) lists what would be lost and
   gained; node_edges(key="company-900002", all_of=[...], limit=2000) lists who is linked now.
 - another day: edges_at(key="talent-900001", at="2026-06-30", all_of=["INDUSTRY_ALIGNMENT", "SPECIALTY_MATCH"],

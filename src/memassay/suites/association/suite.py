@@ -18,16 +18,12 @@ from memassay.suites.association.briefs import instructions
 from memassay.suites.association.documents import documents_of
 from memassay.suites.association.gate import WORDINGS
 from memassay.suites.association.grading import SetJudge
+from memassay.suites.association.graph.offers import TOOLS
 from memassay.suites.association.results import conclude
 from memassay.suites.association.tasks import KINDS, read_pilot, tasks_of
 from memassay.suites.association.world import World, make_world
 
 SCOPE = "world"
-TOOLS = (
-    "explain_association", "edges_at", "was_linked", "node_history", "edge_history", "node_info", "node_edges", "query",
-    "what_if", "stats", "recall",
-)  # fmt: skip
-"""Of the graph's server."""
 SAMPLE_SCALE, SAMPLE_TASKS = 800, 2
 
 

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
+
 from memassay.core.contracts import BuildContext
 from memassay.core.digest import digest_file
+from memassay.core.errors import CannotMeasure, MissingExtra
 from memassay.core.types import Corpus, Server, StoreRef, Toolset
 from memassay.suites.association.forms.guide import readme
 from memassay.suites.association.forms.stamp import (
@@ -41,12 +44,23 @@ class Graph:
 
     Attributes:
         access: what an agent gets of it.
+
+    Raises:
+        CannotMeasure: the package is not installed: the other forms are measured without it.
     """
 
     access: tuple[str, ...] = ("tools", "folder")
 
     def __init__(self, *, semantic: bool = False) -> None:
         self._semantic = semantic
+        try:
+            self._package = version()
+        except MissingExtra as error:
+            raise CannotMeasure(str(error)) from error
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """The version of the package: it writes the store and answers from it."""
+        return {PACKAGE: self._package}
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Mapping[str, Any]:
         """Load the store, compare it with the world, and write what an agent may read beside its tools.
@@ -54,9 +68,8 @@ class Graph:
         Raises:
             CannotMeasure: the corpus is not a world of the suite association, or one with too many links.
             DataError: the store does not hold the world.
-            MissingExtra: the package is not installed.
         """
-        world, installed = world_of(corpus), version()
+        world = world_of(corpus)
         for folder in (place / FORM, place / STORE):
             shutil.rmtree(folder, ignore_errors=True)
         (place / FORM).mkdir(parents=True)
@@ -70,7 +83,7 @@ class Graph:
             place,
             NAME,
             world,
-            {PACKAGE: installed},
+            {PACKAGE: self._package},
             semantic=self._semantic,
             frames=loaded.ends[-1] + 1,
             links=dict(loaded.links),
@@ -87,9 +100,7 @@ class Graph:
 
         Raises:
             DataError: there is no such form.
-            MissingExtra: the package is not installed.
         """
-        version()
         place = Path(ref.location)
         read_stamp(place, NAME)
         return GraphStore(place)
@@ -101,16 +112,15 @@ class Graph:
 
         Raises:
             DataError: it is of another world or of another version of the package, or was cut or changed.
-            MissingExtra: the package is not installed.
         """
         place = Path(ref.location)
-        stamp, installed = read_stamp(place, NAME), version()
+        stamp = read_stamp(place, NAME)
         with reading(place, "stamp.json"):
             built, frames, files = stamp["versions"][PACKAGE], int(stamp["frames"]), dict(stamp["files"])
             semantic, days = stamp["semantic"], stamp["days"]
         check_world(place, stamp["facts"], world_of(corpus))
-        if built != installed:
-            raise damaged(place, f"it was built with {PACKAGE} {built} and {installed} is installed")
+        if built != self._package:
+            raise damaged(place, f"it was built with {PACKAGE} {built} and {self._package} is installed")
         if semantic != self._semantic:
             raise damaged(place, f"it was built {'with' if semantic else 'without'} the semantic rule")
         if read_days(place)[-1] + 1 != frames or digest_file(place / FORM / DAYS_FILE) != days:
