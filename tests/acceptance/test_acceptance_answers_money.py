@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acceptance_tools import tree
+from acceptance_tools import Process, tree
 from test_acceptance_answers import SMALL, counted, jsonl, records, refusal, run
 from test_acceptance_answers_accounting import ARMS, TWO, scripted
 
-from kit import Cli
+from kit import Cli, child_environment
 
 PLAN = ["--agent", "api", "--model", "claude-sonnet-4-6"]
 
@@ -81,6 +81,21 @@ def test_a_limit_that_pays_for_nothing_asks_nothing(cli: Cli, small_file: Callab
     before = len(records(out))
     assert cli(*args, "--max-usd", "0.5").code == 3
     assert len(records(out)) == before, "what was spent before counts"
+
+
+def test_the_limit_is_that_of_all_who_write_side_by_side(
+    workplace: Path, own_home: Path, small_file: Callable[..., Path]
+) -> None:
+    """Each has a task in flight that the other cannot see, of two answers at .25; alone each could spend it all."""
+    flags = [*TWO, *scripted(cost_usd=0.25, seconds=0.2), "--workers", "1", "--max-usd", "7.3"]
+    args = run(small_file(2, 24), "r", *flags)
+    both = [Process([*args, "--shard", f"{i}/2"], child_environment(own_home), workplace) for i in (1, 2)]
+    ended = [process.end() for process in both]
+    assert [code for code, _, _ in ended] == [3, 3], [err for _, _, err in ended]
+    assert 6.8 < paid(workplace / "r") <= 7.3 + 0.5
+    shares = [sum(r["usage"]["cost_usd"] for r in jsonl(p)) for p in (workplace / "r").glob("answers-*.jsonl")]
+    assert len(shares) == 2 and min(shares) > 0, "both have answered"
+    assert all(len(cells) == 2 for cells in per_task(workplace / "r").values()), "tasks are whole all the same"
 
 
 def test_the_limit_covers_the_judges(cli: Cli, small_file: Callable[..., Path], tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_plan_without_the_package_of_a_judge_says_that_it_is_not_counted(
     def lacking(module: str, extra: str) -> str:
         raise MissingExtra(module, extra)
 
-    monkeypatch.setattr("memassay.models.openai.version_of", lacking)
+    monkeypatch.setattr("memassay.models.provider.version_of", lacking)
     found = cli("plan", "locomo", *SCRIPTED, "--judge", "gpt-4o", "--json")
     assert found.code == 0, found.err
     assert found.json["missing here"].startswith("the judges are not counted: openai is not installed")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memassay.core.errors import DataError, EnvironmentProblem, RunLocked
-from memassay.runs.lines import LineWriter, read_lines, write_whole
+from memassay.runs.lines import LineWriter, NewLines, read_lines, write_whole
 
 RECORDS = [{"n": 0, "t": "plain"}, {"n": 1, "t": "é中🙂"}, {"n": 2, "t": "last \\n one"}]
 LINES = [json.dumps(r, ensure_ascii=False) for r in RECORDS]
@@ -40,6 +40,23 @@ def test_every_record_is_on_disk_before_the_next_one(tmp_path: Path) -> None:
         for n, line in enumerate(LINES, start=1):
             lines.append(line)
             assert values(path) == RECORDS[:n]
+
+
+def test_what_is_new_is_read_once_and_with_its_line_numbers(tmp_path: Path) -> None:
+    new, path = NewLines(), tmp_path / "x.jsonl"
+    assert list(new.of(path)) == []
+    with LineWriter(path) as lines:
+        lines.append(LINES[0])
+        lines.append(LINES[1])
+        assert next(new.of(path)) == (1, RECORDS[0]), "who stops early goes on there"
+        assert list(new.of(path)) == [(2, RECORDS[1])]
+        lines.append(LINES[2])
+        assert list(new.of(path)) == [(3, RECORDS[2])]
+    assert list(new.of(path)) == []
+    with path.open("ab") as handle:
+        handle.write(b"no\n")
+    with pytest.raises(DataError, match="line 4 is damaged"):
+        list(new.of(path))
 
 
 @pytest.mark.parametrize("bytes_left", range(len(LINES[-1].encode()) + 1))

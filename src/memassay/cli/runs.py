@@ -45,7 +45,10 @@ def judges_named(by: Sequence[str] | None, settings: Sequence[str] | None) -> li
 def register(app: typer.Typer) -> None:
     """Add the commands."""
 
-    @app.command(help="Judge a run again and sum it up, from its folder alone: no store, no agent, no data file.")
+    @app.command(
+        help="Judge a run again and sum it up, from its folder alone: no store, no agent, no data file. "
+        "Judges with a model that were stopped go on, unless others are named."
+    )
     def judge(
         run: RunPath,
         by: Annotated[
@@ -64,15 +67,18 @@ def register(app: typer.Typer) -> None:
         json_: Json = False,
     ) -> None:
         from memassay.cli.endings import refuse_stopped
-        from memassay.cli.output import print_json, print_summary
+        from memassay.cli.output import print_json, print_summary, say
         from memassay.cli.progress import Bar
         from memassay.reporting import write_reports
+        from memassay.running.continuing import continuing
         from memassay.running.pipeline import rejudge, sections_of
         from memassay.runs.folder import RunFolder
 
         folder = RunFolder.existing(run)
+        named = judges_named(by, set_)
+        again = () if named else continuing(folder, max_usd, say)
         with Bar() as bar:
-            summary = rejudge(folder, bar, judges_named(by, set_), max_usd)
+            summary = rejudge(folder, bar, named, max_usd, again)
         write_reports(run, summary, sections_of(summary))
         if json_:
             print_json(summary)

@@ -1,10 +1,14 @@
 """The words of a request as a model reads them; every agent with a model sends exactly these.
 
 ``message(request) -> str`` is the user's message, ``INSTRUCTIONS`` what an agent is told where the suite says nothing.
+What a suite says (:class:`Instructions`) is the same in every arm, but for how the memory is reached.
 Nothing is filled in twice: a dossier or a question may hold braces, tags and commands, and they stay what they are.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from memassay.core.types import Request
 
@@ -27,3 +31,22 @@ def message(request: Request) -> str:
         parts.append(f"Today is {request.as_of}.")
     parts.append(f"Question: {request.prompt}")
     return "\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """The instructions of a suite; ``instructions(access)`` are those of an arm.
+
+    Attributes:
+        task: what is to be done, with ``{reach}`` where it says how the memory is reached.
+        dossier, tools, folder: the sentence for each access.
+    """
+
+    task: str
+    dossier: str
+    tools: str
+    folder: str
+
+    def __call__(self, access: Sequence[str]) -> str:
+        reach = {"dossier": self.dossier, "tools": self.tools, "folder": self.folder}
+        return self.task.format(reach=" ".join(sentence for part, sentence in reach.items() if part in access))

@@ -71,7 +71,7 @@ CLAUDE_SHA256 = {
     "linux-arm64": "50c305fcb8912851ce774429131d94ed6f84edbe3d8d0ed7a59dade5d893acc0",
     "linux-x64": "a2df1f41bb00250992926420d0063f89b127cb81abdd284dbefb80c50ff1d026",
 }
-"""Of the pinned program by kind of machine; its npm packages and the wheels of :data:`CLAUDE_SDK` hold the same bytes."""
+"""Of the pinned program, by kind of machine; its npm packages and the wheels of ``CLAUDE_SDK`` hold the same bytes."""
 
 PEERS = {
     "claude": Peer(

@@ -14,7 +14,7 @@ from memassay.running.audit import audit
 from memassay.running.estimate import cost_of_verdict, dollars, unkept
 from memassay.running.experiment import JudgeEntry
 from memassay.running.gathering import tasks_of
-from memassay.running.judges import ModelJudge, model_judges, reopened, with_kept
+from memassay.running.judges import ModelJudge, model_judges, of_models, reopened, with_kept
 from memassay.running.money import Purse
 from memassay.running.pipeline import plan_of, unavailable_arms
 from memassay.running.planted import Planted, plant
@@ -51,7 +51,11 @@ def audit_run(
     plan = plan_of(run)
     manifests = run.judge_manifests()
     experiment = plan.experiment.model_copy(update={"judges": tuple(judges)})
-    asked = model_judges(experiment, plan.suite) if judges else reopened(manifests, plan.suite)
+    own = of_models(manifests) if not judges else {}
+    asked = (
+        *model_judges(experiment, plan.suite),
+        *(reopened(name, manifest, plan.suite) for name, manifest in own.items()),
+    )
     if not asked:
         raise UsageError("No judge with a model has judged this run; name one: --judge MODEL.")
     items = plant(tasks_of(plan), per_kind=per_kind, seed=seed)

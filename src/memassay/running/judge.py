@@ -14,15 +14,13 @@ from memassay.running.calls import redact, without_secrets
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
-from memassay.runs.folder import Counted, Key, RunFolder, key_of, to_line
+from memassay.runs.folder import FINAL, Counted, Key, RunFolder, key_of, to_line
 from memassay.runs.lines import LineWriter
 
 AT_ONCE = 4
 """Questions that wait for a judge's model at a time."""
 FAILURES_IN_A_ROW = 5
-_NO_MONEY = (
-    "judging stopped at --max-usd; name the judge again with a higher one: memassay judge RUN --judge … --max-usd …"
-)
+_NO_MONEY = "judging stopped at --max-usd; a higher one goes on: memassay judge RUN --max-usd …"
 
 
 class _Work(NamedTuple):
@@ -63,6 +61,21 @@ def judge_run(
     return asyncio.run(_judged(run, judges, tasks, counted, controls, on_cell, purse or Purse()))
 
 
+def unjudged(
+    run: RunFolder, judge: str, tasks: Sequence[Task], counted: Mapping[Key, Counted], controls: set[str]
+) -> int:
+    """How many counted answers a judge with a model is yet to judge; the arguments as of :func:`judge_run`."""
+    held = run.judged(judge)
+    asked = {task.id for task in tasks if task.category != MARKER}
+    return sum(
+        key[0] in asked
+        and key[1] not in controls
+        and record.status.kind in FINAL
+        and held.get(key) != (record.attempt, record.mark)
+        for key, record in counted.items()
+    )
+
+
 async def _judged(
     run: RunFolder,
     judges: Sequence[Judge],
@@ -84,7 +97,7 @@ async def _judged(
             for answer in run.each(counted):
                 on_cell()
                 task = by_id.get(answer.cell.task)
-                if task is None or answer.status.kind in ("provider", "harness"):
+                if task is None or answer.status.kind not in FINAL:
                     continue
                 mark = counted[key_of(answer.cell)].mark
                 wanted = [
@@ -155,7 +168,7 @@ class _Bench:
             said = redact(verdict.explanation or verdict.raw or "no reply")
             self._over[number] = (
                 f"judge {self._judges[number].id} failed {failed} times in a row, the last with: {said}; mend it and "
-                "name it again: memassay judge RUN --judge …"
+                "go on: memassay judge RUN"
             )
 
     def _write(self, number: int, item: _Work, verdict: Judgement) -> None:

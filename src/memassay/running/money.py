@@ -1,9 +1,9 @@
 """What a run costs: spent so far, expected of the next task, and where it must stop.
 
-``Purse(limit, expected, judging, bill)``; ``open(task, arms) -> bool`` before a task is begun, ``pay(task, arm, usage)``
-after an answer. A task is begun whole or not at all, so that a limit never leaves one arm with more answers than
-another. The limit is the run folder's: before anything is begun the purse reads what other writers have recorded since.
-What it cannot see is what they have begun and not yet recorded.
+``Purse(limit, expected, judging, bill)``; ``open(task, arms) -> bool`` before a task is begun, ``pay(task, arm,
+usage)`` after an answer. A task is begun whole or not at all, so that a limit never leaves one arm with more answers
+than another. The limit is the run folder's: before anything is begun the purse reads what other writers have recorded
+since. What it cannot see is what they have begun and not yet recorded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Which ``claude`` runs: where it is, its version, and the digest of its bytes."""
+"""Which ``claude`` runs: where it is, its version, and the digest of its bytes.
+
+The pinned one, by ``make peers`` or by the extra ``claude-pinned``, must have the digest that ``core/peers.py`` holds
+and is never started with another. Of any other the digest is only recorded.
+"""
 
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import os
 import shutil
@@ -13,9 +18,14 @@ from pathlib import Path
 
 from memassay.core.digest import digest_file
 from memassay.core.errors import EnvironmentProblem
-from memassay.core.peers import peer
+from memassay.core.peers import CLAUDE_SDK, PEERS, peer
 
 _START_SECONDS = 60.0
+_SDK = "claude-agent-sdk"
+
+
+class NotAsPinned(EnvironmentProblem):
+    """The pinned program is not the one that was pinned."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +67,39 @@ def inspect(path: Path) -> Binary:
     """Version and digest; asked once per process as long as the file stays the same.
 
     Raises:
+        NotAsPinned: it is the pinned one by its place, and its digest is another; it is not started.
         EnvironmentProblem: it does not run.
     """
     real = path.resolve()
     about = real.stat()
-    return _inspect(path, real, about.st_mtime_ns, about.st_size)
+    sha256 = _digest(real, about.st_mtime_ns, about.st_size)
+    get_again = _pinned(real)
+    if get_again and sha256 != PEERS["claude"].sha256:
+        raise NotAsPinned(
+            f"{path} is not the pinned Claude Code {PEERS['claude'].version} (its sha256 is {sha256[:12]}…, not "
+            f"{PEERS['claude'].sha256[:12]}…); get it again: {get_again}."
+        )
+    return Binary(path, _version(path, sha256), sha256)
 
 
 @functools.cache
-def _inspect(path: Path, real: Path, changed: int, size: int) -> Binary:
+def _digest(real: Path, changed: int, size: int) -> str:
+    return digest_file(real)
+
+
+def _pinned(real: Path) -> str:
+    """How to get the program again where it is the pinned one, else ""."""
+    if real == PEERS["claude"].place.resolve():
+        return "make peers"
+    bundled = _bundled()
+    if bundled is None or real != bundled.resolve() or importlib.metadata.version(_SDK) != CLAUDE_SDK:
+        return ""
+    return f"pip install --force-reinstall --no-deps {_SDK}=={CLAUDE_SDK}"
+
+
+@functools.cache
+def _version(path: Path, sha256: str) -> str:
+    """What the program with that digest says of itself."""
     with tempfile.TemporaryDirectory(prefix="memassay-claude-") as home:
         environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "CLAUDE_CONFIG_DIR": home}
         try:
@@ -77,7 +111,7 @@ def _inspect(path: Path, real: Path, changed: int, size: int) -> Binary:
     words = done.stdout.decode("utf-8", "replace").split()
     if done.returncode != 0 or not words:
         raise EnvironmentProblem(f"{path} --version ends with code {done.returncode}: is it Claude Code?")
-    return Binary(path, words[0], digest_file(real))
+    return words[0]
 
 
 def _bundled() -> Path | None:

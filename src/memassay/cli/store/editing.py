@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,41 +111,58 @@ A part is named by a block predicate: {$item: {$text: F28}}. Changes are made in
 below, all of them or none.
 """
 
-_CHANGES = "Changes"
+_Lines = list[str] | None
 
 
-def _operator(name: str, says: str) -> Any:
-    return typer.Option(name, metavar="YAML", help=says, rich_help_panel=_CHANGES)
+def _change(says: str, metavar: str = "YAML") -> Any:
+    return typer.Option(metavar=metavar, help=says, rich_help_panel="Changes")
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is done to the pages, in this order. An option has the name of its field, and so has its operator."""
+
+    set: Annotated[_Lines, _change("Set a field of the front matter.", "FIELD=YAML")] = None
+    unset: Annotated[_Lines, _change("Take a field away.", "FIELD")] = None
+    replace: Annotated[_Lines, _change("{PREDICATE, content: TEXT}: in place of it.")] = None
+    replace_text: Annotated[_Lines, _change("{PREDICATE, from: WORDS, to: WORDS}: words in it.")] = None
+    insert_before: Annotated[_Lines, _change("{PREDICATE, content: TEXT}: above it.")] = None
+    insert_after: Annotated[_Lines, _change("{PREDICATE, content: TEXT}: below it.")] = None
+    append: Annotated[_Lines, _change("{PREDICATE, content: TEXT}: at its end; {content: TEXT}: the page's.")] = None
+    delete: Annotated[_Lines, _change("{PREDICATE}: take it away.")] = None
+
+    def operators(self) -> dict[str, Any]:
+        """The operators of the query language for those that were given.
+
+        Raises:
+            UsageError: one is no YAML of the shape that it has to have.
+        """
+        from memassay.knowledge.conditions import mapping_in
+
+        found: dict[str, Any] = {}
+        for field in fields(self):
+            given: list[str] = getattr(self, field.name) or []
+            first, *more = field.name.split("_")
+            name, option = "".join(["$", first, *(word.title() for word in more)]), "-".join(["-", "", first, *more])
+            if given and name == "$set":
+                found[name] = dict(_setting(one) for one in given)
+            elif given and name == "$unset":
+                found[name] = given
+            elif given:
+                found[name] = [mapping_in(one, option, _EXAMPLE) for one in given]
+        return found
+
+
+_EXAMPLE = "{$item: {$text: F28}, expect: 1}"
 
 
 @selecting
 def update(
+    changes: Changes,
     chosen: Selection,
     key: Annotated[str | None, typer.Argument(help="The page, as with --key.")] = None,
     dir_: Dir = Path(),
     content: Content = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=YAML", help="Set a field of the front matter.", rich_help_panel=_CHANGES),
-    ] = None,
-    unset: Annotated[
-        list[str] | None,
-        typer.Option("--unset", metavar="FIELD", help="Take a field away.", rich_help_panel=_CHANGES),
-    ] = None,
-    replace: Annotated[list[str] | None, _operator("--replace", "{PREDICATE, content: TEXT}: in place of it.")] = None,
-    replace_text: Annotated[
-        list[str] | None, _operator("--replace-text", "{PREDICATE, from: WORDS, to: WORDS}: words in it.")
-    ] = None,
-    insert_before: Annotated[
-        list[str] | None, _operator("--insert-before", "{PREDICATE, content: TEXT}: above it.")
-    ] = None,
-    insert_after: Annotated[
-        list[str] | None, _operator("--insert-after", "{PREDICATE, content: TEXT}: below it.")
-    ] = None,
-    append: Annotated[
-        list[str] | None, _operator("--append", "{PREDICATE, content: TEXT}: at its end; {content: TEXT}: the page's.")
-    ] = None,
-    delete: Annotated[list[str] | None, _operator("--delete", "{PREDICATE}: take it away.")] = None,
     expect: Expect = None,
     strict: Strict = False,
     dry_run: DryRun = False,
@@ -152,24 +170,9 @@ def update(
     json_: Json = False,
 ) -> None:
     from memassay.core.errors import UsageError
-    from memassay.knowledge.conditions import mapping_in
 
     chosen = chosen.and_keys([key] if key else [])
-    operators: dict[str, Any] = {}
-    if set_:
-        operators["$set"] = dict(_setting(one) for one in set_)
-    if unset:
-        operators["$unset"] = unset
-    for name, option, given in (
-        ("$replace", "--replace", replace),
-        ("$replaceText", "--replace-text", replace_text),
-        ("$insertBefore", "--insert-before", insert_before),
-        ("$insertAfter", "--insert-after", insert_after),
-        ("$append", "--append", append),
-        ("$delete", "--delete", delete),
-    ):
-        if given:
-            operators[name] = [mapping_in(one, option, "{$item: {$text: F28}, expect: 1}") for one in given]
+    operators = changes.operators()
     if not operators:
         _rewrite(chosen, dir_, index, content, expect, dry_run, json_)
         return

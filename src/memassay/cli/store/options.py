@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,17 +147,19 @@ class Selection:
 
 
 def selecting(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :class:`Selection`; it gets them together, as its argument ``chosen``."""
-    own = inspect.signature(command, eval_str=True)
-    options = inspect.signature(Selection, eval_str=True).parameters.values()
-    names = [field.name for field in fields(Selection)]
+    """Give a command the options of the dataclasses among its arguments, such as :class:`Selection`, and it them."""
+    own = inspect.signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
 
     @functools.wraps(command)
     def selected(**given: Any) -> None:
-        command(chosen=Selection(**{name: given.pop(name) for name in names}), **given)
+        made = {name: of(**{field.name: given.pop(field.name) for field in fields(of)}) for name, of in groups.items()}
+        command(**made, **given)
 
-    parameters = [parameter for name, parameter in own.parameters.items() if name != "chosen"]
-    every = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*parameters, *options)]
+    parameters = [parameter for name, parameter in own.items() if name not in groups]
+    for of in groups.values():
+        parameters += inspect.signature(of, eval_str=True).parameters.values()
+    every = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
     selected.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     return selected
 

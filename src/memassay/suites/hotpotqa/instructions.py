@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from memassay.core.asking import Instructions
 
-_TASK = (
-    "You answer questions from articles of an encyclopedia. {reach} Use only what the articles say. A question may "
-    "need two of them: find the one that the question points at, and follow it to the one that holds the answer. "
-    "Answer with the exact words of the article that answer the question: a name, a date, a number, or a short phrase; "
-    "with yes or no where the question asks for that; with the name where it asks which of two. Write nothing else."
+instructions = Instructions(
+    task=(
+        "You answer questions from articles of an encyclopedia. {reach} Use only what the articles say. A question "
+        "may need two of them: find the one that the question points at, and follow it to the one that holds the "
+        "answer. Answer with the exact words of the article that answer the question: a name, a date, a number, or a "
+        "short phrase; with yes or no where the question asks for that; with the name where it asks which of two. "
+        "Write nothing else."
+    ),
+    dossier="The message gives you the articles that the memory found for this question.",
+    tools="Search the articles with your tools, more than once if the first search is not enough.",
+    folder="The articles lie as text files in your working folder: search and read them.",
 )
-_REACH = {
-    "dossier": "The message gives you the articles that the memory found for this question.",
-    "tools": "Search the articles with your tools, more than once if the first search is not enough.",
-    "folder": "The articles lie as text files in your working folder: search and read them.",
-}
-
-
-def instructions(access: Sequence[str]) -> str:
-    """The instructions for an arm with these accesses; they differ only in how the articles are reached."""
-    return _TASK.format(reach=" ".join(_REACH[part] for part in _REACH if part in access))
