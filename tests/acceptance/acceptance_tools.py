@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-TIMES = {"at", "wall_ms"}
+TIMES = {"at", "wall_ms", "seconds"}
 
 
 def timeless(value: Any) -> Any:
@@ -71,6 +71,8 @@ def stable(summary: dict[str, Any]) -> dict[str, Any]:
         name: {k: v for k, v in arm.items() if k != "usage"} | {"tokens": arm["usage"]["tokens_per_dossier"]}
         for name, arm in summary["arms"].items()
     }
+    if "conclusion" in summary:
+        kept["conclusion"] = timeless(summary["conclusion"])
     # Whether the source tree is clean may change while the tests run.
     kept["publishable"] = [r for r in summary["publishable"]["reasons"] if "uncommitted" not in r]
     return kept

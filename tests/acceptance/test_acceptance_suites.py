@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +16,74 @@ from kit import Cli, child_environment
 from memassay.core import registry
 
 SUITES = registry.suites.names()
-LIMIT = "24"
-BUDGETS = "250,1000"
-FAMILY = {"hotpotqa": "both"}
-"""What a suite calls "every piece of gold", where it is not ``all``."""
+EVIDENCE = {"oracle", "empty", "random", "shuffled-gold", "marker"}
+
+
+@dataclass(frozen=True)
+class Course:
+    """What of a suite differs on its way through.
+
+    Attributes:
+        arms: the line-up; the second is the one that a primary comparison would favour.
+        limit: how many tasks of the sample are asked.
+        metric: of a primary comparison.
+        controls: every control, and those that must pass on so few tasks.
+        guarded: flags that change a number, with the field that the refusal names.
+    """
+
+    arms: tuple[str, str] = ("files", "lexical")
+    limit: int = 24
+    metric: str = "all@250"
+    controls: frozenset[str] = frozenset(EVIDENCE)
+    passing: tuple[str, ...] = ("oracle", "empty", "marker")
+    guarded: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("--memory", "files,lexical,full-context"), "arms.full-context"),
+        (("--set", "lexical.window=3"), "arms.lexical.options.window"),
+    )
+
+    def flags(self, suite: str) -> list[str]:
+        """The suite and its flags."""
+        lineup = ["--memory", ",".join(self.arms)]
+        return [suite, "--sample", *lineup, "--limit", str(self.limit), "--budgets", "250,1000"]
+
+
+COURSES = {
+    "hotpotqa": Course(metric="both@250"),
+    "association": Course(
+        arms=("json-files", "sqlite"),
+        limit=8,
+        metric="score",
+        controls=frozenset({"reference", "empty"}),
+        passing=("reference", "empty"),
+        guarded=(
+            (("--memory", "json-files,sqlite,again=sqlite"), "arms.again"),
+            (("--set", "agent.mistake=first"), "arms.sqlite.agent_options.mistake"),
+            (("--set", "association.seed=1"), "suite_settings.seed"),
+            (("--scale", "900"), "suite_settings.scale"),
+            (("--published-briefs",), "suite_settings.equal_briefs"),
+        ),
+    ),
+}
+"""By suite, where it is not as in ``Course()``."""
+
+RANKED = [suite for suite in SUITES if COURSES.get(suite, Course()).controls == EVIDENCE]
+"""Suites whose memories give ranked evidence, which can be more or less right."""
 
 
 def test_there_are_suites() -> None:
-    assert {"locomo", "custom"} <= set(SUITES)
+    assert {"locomo", "custom", "hotpotqa", "association"} <= set(SUITES)
+    assert {"locomo", "custom", "hotpotqa"} <= set(RANKED)
 
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_plan_run_refuse_judge_report(suite: str, cli: Cli, workplace: Path) -> None:
-    base = [suite, "--sample", "--memory", "files,lexical", "--limit", LIMIT, "--budgets", BUDGETS]
+    course = COURSES.get(suite, Course())
+    base, (first, second) = course.flags(suite), course.arms
 
     # plan: builds and spends nothing
     planned = cli("plan", *base, "--json")
     assert planned.code == 0, planned.err
-    assert planned.json["tasks"] == int(LIMIT)
+    assert planned.json["tasks"] == course.limit
     assert planned.json["data"] == "generated"
     assert list(workplace.iterdir()) == []
 
@@ -45,12 +96,12 @@ def test_plan_run_refuse_judge_report(suite: str, cli: Cli, workplace: Path) -> 
     assert summary["sample"] is True
     assert summary["cells"]["planned"] == summary["cells"]["counted"] == planned.json["cells"]
     assert summary["cells"]["duplicates"] == 0
-    assert set(summary["arms"]) == {"files", "lexical"}
+    assert set(summary["arms"]) == set(course.arms)
     assert [r for r in summary["publishable"]["reasons"] if "sample" in r]
 
     # controls: present
-    assert set(summary["controls"]) == {"oracle", "empty", "random", "shuffled-gold", "marker"}
-    for name in ("oracle", "empty", "marker"):
+    assert set(summary["controls"]) == course.controls
+    for name in course.passing:
         assert summary["controls"][name]["passed"] is True, (name, summary["controls"][name])
 
     # the same again changes nothing
@@ -66,14 +117,13 @@ def test_plan_run_refuse_judge_report(suite: str, cli: Cli, workplace: Path) -> 
         (["--tokens", "chars4"], "tokens"),
         (["--budgets", "250"], "budgets"),
         (["--ks", "3"], "ks"),
-        (["--limit", "23"], "limit"),
+        (["--limit", str(course.limit - 1)], "limit"),
         (["--seed", "1"], "seed"),
         (["--builds", "2"], "builds"),
         (["--no-controls"], "controls"),
-        (["--memory", "files"], "arms.lexical"),
-        (["--memory", "files,lexical,full-context"], "arms.full-context"),
-        (["--set", "lexical.window=3"], "arms.lexical.options.window"),
-        (["--primary", f"{FAMILY.get(suite, 'all')}@250:lexical>files"], "primary"),
+        (["--memory", first], f"arms.{second}"),
+        (["--primary", f"{course.metric}:{second}>{first}"], "primary"),
+        *course.guarded,
     ):
         refused = cli("run", *base, *flags, "--out", out, "--json")
         assert refused.code == 2, flags
@@ -99,22 +149,22 @@ def test_plan_run_refuse_judge_report(suite: str, cli: Cli, workplace: Path) -> 
     html, markdown = (out / "report.html").read_text("utf-8"), (out / "summary.md").read_text("utf-8")
     for text in (html, markdown):
         assert "sample" in text.lower()
-        assert "lexical" in text
+        assert second in text
     assert "<svg" in html
     assert "http://" not in html.replace("http://www.w3.org/", "")
     assert not [word for word in ("<script src", "<link", "@import", "url(http") if word in html]
 
     # one task, and the ledger
-    task = json.loads(next(line for line in answers(out) if '"files"' in line))["cell"]["task"]
+    task = json.loads(next(line for line in answers(out) if f'"{first}"' in line))["cell"]["task"]
     shown = cli("show", out, task)
     assert shown.code == 0, shown.err
-    assert "files" in shown.out
+    assert first in shown.out
     listed = cli("ledger", out.parent, "--json")
     assert [entry["run"] for entry in listed.json["runs"]] == ["a"]
     assert listed.json["runs"][0]["publishable"] is False
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", RANKED)
 def test_the_whole_sample_passes_its_controls_and_tells_memories_apart(suite: str, cli: Cli, workplace: Path) -> None:
     """At least 6 clusters and 100 questions, hard enough that ``files``, ``lexical`` and ``oracle`` differ."""
     flags = ["--sample", "--memory", "files,lexical", "--budgets", "250,500,1000"]
@@ -123,7 +173,7 @@ def test_the_whole_sample_passes_its_controls_and_tells_memories_apart(suite: st
     summary = ran.json
     for name in ("oracle", "empty", "random", "marker"):
         assert summary["controls"][name]["passed"] is True, summary["controls"][name]
-    metric = f"{FAMILY.get(suite, 'all')}@500"
+    metric = COURSES.get(suite, Course()).metric.replace("@250", "@500")
     files, lexical = (summary["arms"][name]["metrics"][metric] for name in ("files", "lexical"))
     assert files["clusters"] >= 6
     assert files["n"] >= 100
@@ -133,7 +183,7 @@ def test_the_whole_sample_passes_its_controls_and_tells_memories_apart(suite: st
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_killed_and_resumed(suite: str, cli: Cli, workplace: Path, own_home: Path) -> None:
-    base = [suite, "--sample", "--memory", "files,lexical", "--limit", LIMIT, "--budgets", BUDGETS]
+    base = COURSES.get(suite, Course()).flags(suite)
     whole = cli("run", *base, "--out", workplace / "whole" / "r", "--json").json
     out = workplace / "killed" / "r"
     command: list[Any] = ["run", *base, "--out", out, "--json"]

@@ -16,7 +16,22 @@ from pathlib import Path
 
 import typer
 
-from memassay.cli import association, audit, classify, compare, data, demo, doctor, memory, run, runs, show, store
+from memassay.cli import (
+    association,
+    audit,
+    canary,
+    choose,
+    classify,
+    compare,
+    data,
+    demo,
+    doctor,
+    memory,
+    run,
+    runs,
+    show,
+    store,
+)
 from memassay.core.errors import MemassayError
 from memassay.version import __version__
 
@@ -51,6 +66,8 @@ show.register(app)
 compare.register(app)
 runs.register(app)
 association.register(app)
+canary.register(app)
+choose.register(app)
 audit.register(app)
 classify.register(app)
 doctor.register(app)

@@ -9,6 +9,10 @@ locomo: >= 3 arms, budgets, categories     ``max_t`` (``holm`` for comparison on
 hotpotqa: one arm, two arms                ``question_share`` (Wilson), ``paired_shares`` (``tango``, ``mcnemar_exact``)
 association: correctness                   ``material_loss``, ``tasks_needed``
 association: cost, tokens, turns           ``paired_ratio``
+canary: weighted gap of a pair             ``aggregate_gaps`` (many at once: ``gap_bounds``), ``stratified_flip``
+canary: >= 3 memories                      ``best_set``; to describe, ``davidson`` and ``length_adjusted_gap``
+canary: fabrication                        ``clopper_pearson``, ``mcnemar_exact``
+judges: kappa, AC1, consistency            ``agreement``, ``positions``, ``repetition_stability``
 any: regression gate                       ``regression_gate``
 controls                                   ``draw_band``, ``check_oracle``, ``check_empty``, ``check_random``,
                                            ``check_shuffled_gold``
@@ -23,6 +27,7 @@ Functions are pure and take numpy arrays; labels that serve many calls are facto
 draws come from a generator that the caller names. Nothing here reads a file or keeps state.
 """
 
+from memassay.stats.agreement import Agreement, Positions, agreement, positions, repetition_stability
 from memassay.stats.bands import (
     SHUFFLED_ALLOWANCE,
     Band,
@@ -36,12 +41,15 @@ from memassay.stats.bands import (
 from memassay.stats.clustered import cluster_mean, question_mean
 from memassay.stats.clusters import Clusters
 from memassay.stats.designs import DEFAULT_DESIGN, DESIGNS, Design
+from memassay.stats.dirichlet import GapBounds, gap_bounds
 from memassay.stats.discordant import McNemar, mcnemar_exact, tango
 from memassay.stats.families import holm, max_t
+from memassay.stats.gaps import Aggregates, WeightedGap, aggregate_gaps
 from memassay.stats.gate import GateResult, Leg, regression_gate
 from memassay.stats.independent import paired_shares, question_share
 from memassay.stats.material import RATE_LIMIT, MaterialLoss, PairedRatio, material_loss, paired_ratio, tasks_needed
 from memassay.stats.paired import Paired, paired_difference
+from memassay.stats.pairwise import Davidson, LengthAdjusted, davidson, length_adjusted_gap
 from memassay.stats.power import (
     DEFAULT_PILOT,
     MATERIAL,
@@ -56,6 +64,7 @@ from memassay.stats.power import (
 )
 from memassay.stats.proportion import clopper_pearson, korn_graubard, wilson
 from memassay.stats.repeats import RerunNoise, average_within, rerun_noise
+from memassay.stats.stratified import BestSet, FlipTest, PairTest, best_set, flip_ps, stratified_flip
 from memassay.stats.verdicts import Verdict, verdict
 
 __all__ = [
@@ -65,31 +74,48 @@ __all__ = [
     "MATERIAL",
     "RATE_LIMIT",
     "SHUFFLED_ALLOWANCE",
+    "Aggregates",
+    "Agreement",
     "Band",
+    "BestSet",
     "Clusters",
     "ControlCheck",
+    "Davidson",
     "Design",
+    "FlipTest",
+    "GapBounds",
     "GateResult",
     "Leg",
+    "LengthAdjusted",
     "MaterialLoss",
     "McNemar",
+    "PairTest",
     "Paired",
     "PairedRatio",
     "Pilot",
+    "Positions",
     "Power",
     "RerunNoise",
     "Verdict",
+    "WeightedGap",
+    "aggregate_gaps",
+    "agreement",
     "average_within",
+    "best_set",
     "check_empty",
     "check_oracle",
     "check_random",
     "check_shuffled_gold",
     "clopper_pearson",
     "cluster_mean",
+    "davidson",
     "detectable_difference",
     "draw_band",
+    "flip_ps",
+    "gap_bounds",
     "holm",
     "korn_graubard",
+    "length_adjusted_gap",
     "material_loss",
     "max_t",
     "mcnemar_detectable",
@@ -99,11 +125,14 @@ __all__ = [
     "paired_ratio",
     "paired_shares",
     "pilot",
+    "positions",
     "power_of",
     "question_mean",
     "question_share",
     "regression_gate",
+    "repetition_stability",
     "rerun_noise",
+    "stratified_flip",
     "tango",
     "tasks_needed",
     "verdict",

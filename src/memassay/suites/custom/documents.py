@@ -6,9 +6,9 @@ import datetime
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memassay.core.errors import DataError
@@ -45,18 +45,29 @@ class Documents:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_documents(path: Path, *, leave_out: Path | None = None) -> Documents:
+class Unreadable(Exception):
+    """A file of a folder that is left out; the words say why, as in "not text"."""
+
+
+Reader = Callable[[bytes, str], Sequence[Document]]
+"""Documents from the bytes of a file and its relative name; raises ``Unreadable``."""
+
+
+def read_documents(
+    path: Path, *, leave_out: Path | None = None, readers: Mapping[str, Reader] | None = None
+) -> Documents:
     """The documents of a folder or of a JSONL file.
 
     Args:
         path: a folder, read with all its subfolders, or a file with one JSON object per line.
         leave_out: a file that is no document wherever it lies (the questions).
+        readers: of files in a folder that are not taken as plain text, by their ending (``".html"``).
 
     Raises:
         DataError: there is nothing, nothing readable, or a wrong line, in one sentence with the fix.
     """
     if path.is_dir():
-        return _read_folder(path, leave_out)
+        return _read_folder(path, leave_out, readers or {})
     if not path.exists():
         raise DataError(f"{path}: there is no such folder or file; give --docs a folder of text files or a JSONL file.")
     return documents_of(read_rows(path))
@@ -65,19 +76,18 @@ def read_documents(path: Path, *, leave_out: Path | None = None) -> Documents:
 # -- a folder ------------------------------------------------------------------------------------------------------
 
 
-def _read_folder(folder: Path, leave_out: Path | None) -> Documents:
+def _read_folder(folder: Path, leave_out: Path | None, readers: Mapping[str, Reader]) -> Documents:
     documents: list[Document] = []
     skipped: dict[str, str] = {}
     aside = None if leave_out is None else leave_out.resolve()
     for name, path in _files(folder):
         if aside is not None and path.name == aside.name and path.resolve() == aside:
             continue
-        text, reason = _text_of(path, name)
-        if reason:
+        try:
+            documents.extend(readers.get(path.suffix.casefold(), text_file)(_bytes_of(path, name), name))
+        except Unreadable as reason:
             # A name that is not Unicode is shown with escapes: it goes into messages and manifests.
-            skipped[name.encode("utf-8", "backslashreplace").decode()] = reason
-        else:
-            documents.append(_document(name, text, _heading(text) or _title(path.stem), _dated(path.name)))
+            skipped[name.encode("utf-8", "backslashreplace").decode()] = str(reason)
     if not documents:
         raise DataError(
             f"{folder}: no text file is in this folder{_why(skipped)}; "
@@ -104,29 +114,50 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     yield from sorted(found)
 
 
-def _text_of(path: Path, name: str) -> tuple[str, str]:
-    """The text of a file and "", or "" and the reason why it is not taken."""
+def _bytes_of(path: Path, name: str) -> bytes:
     try:
         name.encode()
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
-            return "", "not a regular file"
+            raise Unreadable("not a regular file")
         if about.st_size > MAX_FILE:
-            return "", f"larger than {MAX_FILE // 1024**2} MB"
-        raw = path.read_bytes()
-        if b"\0" in raw:
-            return "", "not text"
-        text = raw.decode("utf-8-sig")
+            raise Unreadable(f"larger than {MAX_FILE // 1024**2} MB")
+        if len(name) > MAX_ID or not name.isprintable():
+            raise Unreadable(f"its name is longer than {MAX_ID} characters or has odd ones")
+        return path.read_bytes()
     except UnicodeEncodeError:
-        return "", "its name is not UTF-8"
-    except UnicodeDecodeError:
-        return "", "not UTF-8 text"
+        raise Unreadable("its name is not UTF-8") from None
     except OSError as error:
-        return "", f"cannot be read ({(error.strerror or type(error).__name__).lower()})"
-    if len(name) > MAX_ID or not name.isprintable():
-        return "", f"its name is longer than {MAX_ID} characters or has odd ones"
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return (text, "") if text.strip() else ("", "empty")
+        raise Unreadable(f"cannot be read ({(error.strerror or type(error).__name__).lower()})") from None
+
+
+def text_file(raw: bytes, name: str) -> list[Document]:
+    """The reader of plain text: a file is a document."""
+    text = text_of(raw)
+    return [file_document(name, text, _heading(text))]
+
+
+def text_of(raw: bytes) -> str:
+    """The text of a file's bytes, with the line ends of Unix.
+
+    Raises:
+        Unreadable: they are no UTF-8 text, or nothing but white space.
+    """
+    if b"\0" in raw:
+        raise Unreadable("not text")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("not UTF-8 text") from None
+    if not text.strip():
+        raise Unreadable("empty")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def file_document(name: str, text: str, title: str = "") -> Document:
+    """The document of one file; what it is called and dated, unless it says so itself, comes from its name."""
+    stem, day = _title(PurePosixPath(name).stem), _dated(PurePosixPath(name).name)
+    return _document(name, text, title or stem, day)
 
 
 def _why(skipped: Mapping[str, str]) -> str:

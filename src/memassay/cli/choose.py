@@ -1,0 +1,245 @@
+"""``memassay choose``: from a folder of documents and a file of questions to a decision, in one command."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from memassay.running.experiment import Experiment
+    from memassay.suites.canary.suite import Canary
+
+CHOOSE_HELP = """Choose a memory for your own documents, by a rule that is fixed before anything is retrieved.
+
+Ends with 0 for a decision and 4 for none. Without --docs and --questions it shows the way on a generated sample.
+
+    memassay choose init notes/ --out questions.jsonl
+
+    memassay choose plan --docs notes/ --questions questions.jsonl
+
+    memassay choose --docs notes/ --questions questions.jsonl --out runs/choice
+"""
+_INIT_HELP = """Write a file of questions to fill in: per family what to ask, and words of your documents to ask about.
+
+    memassay choose init notes/ --out questions.jsonl
+"""
+_PLAN_HELP = """Say what the questions can show, what it costs and where text is sent. Builds and sends nothing.
+
+    memassay choose plan --docs notes/ --questions questions.jsonl
+"""
+LINE_UP = ("files", "lexical", "markdown", "full-context", "hybrid")
+"""Memories that need neither a key nor a language model; those that need an extra are left out where it is missing."""
+
+_SAMPLE = (
+    "This is the generated sample: it shows the way and carries no verdict on your documents; give --docs and "
+    "--questions."
+)
+_NO_DECISION = 4
+
+Docs = Annotated[Path | None, typer.Option("--docs", help="Your documents: a folder, or a JSONL file.")]
+Questions = Annotated[Path | None, typer.Option("--questions", help="Your questions: a JSONL file.")]
+MemoryFlag = Annotated[
+    str | None, typer.Option("--memory", "-m", help="Memories instead of the usual ones, comma-separated.")
+]
+Incumbent = Annotated[str, typer.Option("--incumbent", help="The memory that another one has to beat.")]
+WeightsFlag = Annotated[
+    str | None, typer.Option("--weights", help="A TOML file with how often each family is asked; else all alike.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command and its two subcommands."""
+    group = typer.Typer(invoke_without_command=True, help=CHOOSE_HELP)
+    group.callback()(choose)
+    group.command(help=_INIT_HELP)(init)
+    group.command(help=_PLAN_HELP)(plan)
+    app.add_typer(group, name="choose")
+
+
+def choose(
+    context: typer.Context,
+    docs: Docs = None,
+    questions: Questions = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run folder.")] = Path("runs/choose"),
+    memory: MemoryFlag = None,
+    incumbent: Incumbent = "lexical",
+    weights: WeightsFlag = None,
+    json_: Json = False,
+) -> None:
+    from memassay.core.errors import UsageError
+
+    if context.invoked_subcommand is not None:
+        if any(_given(context, name) for name in context.params):
+            raise UsageError(f"Write the options after {context.invoked_subcommand}.")
+        return
+    from memassay.cli.checking import read_both, skipped, warnings
+    from memassay.cli.endings import refuse_stopped, refuse_unmeasured
+    from memassay.cli.output import emit, print_json, say
+    from memassay.cli.progress import Bar
+    from memassay.reporting import write_reports
+    from memassay.running.pipeline import Place, run_experiment, sections_of
+    from memassay.suites.canary.verdict import DECIDED, in_words
+
+    experiment, left_out = _experiment(docs, questions, memory, incumbent, weights)
+    if docs is None or questions is None:
+        _suite(experiment)  # refuses one of the two without the other
+        say(_SAMPLE)
+    else:
+        found, asked = read_both(docs, questions)
+        for line in (*skipped(found), *warnings(asked, found, docs, questions)):
+            say(line)
+    for name, reason in left_out.items():
+        say(f"left out: {name}: {reason}")
+    with Bar() as bar:
+        summary = run_experiment(experiment, Place(out=out), bar)
+    write_reports(out, summary, sections_of(summary))
+    refuse_unmeasured({name: arm["reason"] for name, arm in summary["arms"].items()})
+    refuse_stopped(summary)
+    conclusion = summary["conclusion"]
+    if json_:
+        print_json(summary)
+    else:
+        emit(in_words(conclusion))
+        emit(f"report: {out / 'report.html'}")
+    if conclusion["choice"]["verdict"] not in DECIDED:
+        raise typer.Exit(_NO_DECISION)
+
+
+def init(
+    docs: Annotated[Path, typer.Argument(help="Your documents: a folder, or a JSONL file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write; it must not be there yet.")] = Path(
+        "questions.jsonl"
+    ),
+    per_family: Annotated[int, typer.Option("--per-family", min=1, max=1000, help="Lines of each family.")] = 8,
+) -> None:
+    from memassay.cli.checking import skipped
+    from memassay.cli.output import say
+    from memassay.suites.canary.drafting import draft, write_draft
+    from memassay.suites.canary.families import FAMILIES
+    from memassay.suites.canary.ingest import ingest
+
+    found = ingest(docs, leave_out=out)
+    rows = draft(found.documents, per_family)
+    write_draft(out, rows)
+    for line in skipped(found):
+        say(line)
+    counted = Counter(str(row["family"]) for row in rows)
+    typer.echo(f"{out}: {len(rows)} lines about {len(found.documents)} documents")
+    few = [family for family in FAMILIES if counted[family] < per_family]
+    if few:
+        typer.echo(f"Nothing more was found for {', '.join(few)}; write lines of your own, or do without.")
+    typer.echo("Fill in every query, check or shorten every answer, and delete what does not fit. Then:")
+    typer.echo(f"  memassay choose plan --docs {docs} --questions {out}")
+
+
+def plan(
+    docs: Docs = None,
+    questions: Questions = None,
+    memory: MemoryFlag = None,
+    incumbent: Incumbent = "lexical",
+    weights: WeightsFlag = None,
+    json_: Json = False,
+) -> None:
+    from memassay.cli.checking import read_both, skipped, warnings
+    from memassay.cli.output import emit, print_json, say
+    from memassay.core import registry
+    from memassay.core.errors import UsageError
+    from memassay.running.estimate import dollars, estimate_of
+    from memassay.running.plan import make_plan
+    from memassay.suites.canary.outlook import outlook, told
+
+    if docs is None or questions is None:
+        raise UsageError("choose plan needs --docs FOLDER and --questions FILE.jsonl: it says what they can show.")
+    experiment, left_out = _experiment(docs, questions, memory, incumbent, weights)
+    found, asked = read_both(docs, questions)
+    for line in warnings(asked, found, docs, questions):
+        say(line)
+    shown = outlook(found.documents, asked, _suite(experiment).weights)
+    cost = estimate_of(make_plan(experiment))["cost in US dollars"]
+    memories = {name: entry.use for name, entry in experiment.memories.items()}
+    lacking = left_out | _lacking(tuple(sorted({*registry.memories.names()} - {*LINE_UP, *memories})))
+    if json_:
+        more = {"skipped": dict(found.skipped), "incumbent": incumbent, "memories": [*memories], "left_out": lacking}
+        print_json({**shown, **more, "cost_usd": cost, "text_sent_to": []})
+        return
+    for line in skipped(found):
+        say(line)
+    rows = {
+        **dict(told(shown)),
+        "incumbent": incumbent,
+        "memories": ", ".join(memories),
+        "not tested": "; ".join(f"{name}: {reason}" for name, reason in lacking.items()) or "none that is installed",
+        "cost in US dollars": dollars(cost),
+        "text is sent": f"nowhere: no judge, and no memory with a language model{_foreign(memories.values())}",
+    }
+    for name, value in rows.items():
+        emit(f"{name:<20} {value}")
+
+
+# -- the experiment ------------------------------------------------------------------------------------------------
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _experiment(
+    docs: Path | None, questions: Path | None, memory: str | None, incumbent: str, weights: str | None
+) -> tuple[Experiment, dict[str, str]]:
+    """The experiment, and the memories that are usually in it and cannot be here, with the reason."""
+    from memassay.running.experiment import experiment_of, memory_entries
+
+    entries, left_out = ({}, {}) if memory else _line_up()
+    entries |= memory_entries(memory) if memory else {}
+    if incumbent not in entries:
+        entries |= memory_entries(incumbent)
+    for name, entry in entries.items():
+        if name == incumbent:
+            entry["role"] = "baseline"
+    options = {"docs": docs, "questions": questions, "weights": weights, "incumbent": incumbent}
+    said: dict[str, Any] = {name: str(value) for name, value in options.items() if value is not None}
+    if docs is None and questions is None:
+        said["sample"] = True
+    return experiment_of({"suite": "canary", "options": said, "memories": entries}), left_out
+
+
+def _line_up() -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    lacking = _lacking(LINE_UP)
+    return {name: {"use": name} for name in LINE_UP if name not in lacking}, lacking
+
+
+def _lacking(names: tuple[str, ...]) -> dict[str, str]:
+    """The memories that say that they cannot be measured here, with the reason."""
+    from memassay.core import registry
+    from memassay.core.errors import CannotMeasure
+
+    found: dict[str, str] = {}
+    for name in names:
+        try:
+            registry.memories.get(name)()
+        except CannotMeasure as error:
+            found[name] = str(error)
+        except TypeError:  # it needs a setting of the user's, and is only run by name
+            continue
+    return found
+
+
+def _suite(experiment: Experiment) -> Canary:
+    from memassay.running.plan import load_suite
+
+    return cast("Canary", load_suite(experiment))
+
+
+def _foreign(uses: Iterable[str]) -> str:
+    """Memories that are not of memassay, of which nobody here knows what they send."""
+    from memassay.core import registry
+
+    names = [registry.with_access(use)[0] for use in uses]
+    others = [name for name in names if registry.is_file(name) or registry.memories.source(name).origin != "memassay"]
+    return f"; what {', '.join(others)} sends, its own documentation says" if others else ""

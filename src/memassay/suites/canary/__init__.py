@@ -1,0 +1,1 @@
+"""Paired questions in eight families: which memory serves your own documents, with a rule fixed beforehand."""
