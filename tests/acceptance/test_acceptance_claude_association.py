@@ -1,4 +1,4 @@
-"""The three arms of the association study, answered by the real Claude Code against a scripted model on this machine."""
+"""The three arms of the association study, answered by the real Claude Code against a scripted model of ours."""
 
 from __future__ import annotations
 

@@ -43,11 +43,10 @@ def lint(
 ) -> None:
     from memassay.cli.output import print_json
     from memassay.suites.canary.fixture import read_fixture
+    from memassay.suites.canary.ingest import ingest
     from memassay.suites.canary.lint import lint as findings_of
-    from memassay.suites.custom.documents import read_documents
 
-    scopes = read_documents(docs, leave_out=questions).scopes
-    documents = [document for one in scopes.values() for document in one]
+    documents = ingest(docs, leave_out=questions).documents
     asked = read_fixture(questions, checked=False)
     findings = findings_of(asked, documents)
     errors = sum(finding.severity == "error" for finding in findings)

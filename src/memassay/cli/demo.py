@@ -20,6 +20,14 @@ _MEMORIES: dict[str, dict[str, Any]] = {
     "markdown": {"use": "markdown"},
     "passages-words": {"use": "passages", "embedder": "none"},
 }
+_OWN: dict[str, dict[str, Any]] = {
+    "association": {"memories": {"json-files": {"use": "json-files"}, "sqlite": {"use": "sqlite", "role": "baseline"}}},
+    "canary": {
+        "memories": {name: _MEMORIES[name] for name in ("files", "lexical", "markdown")},
+        "budgets": (1000, 2000),
+    },
+}
+"""What a suite runs in the demo where the five memories are not what it is for."""
 _ANSWERED = "locomo"
 """The sample whose questions are answered too, in a run of its own."""
 _LEAD = "Sample data, generated: they show that everything works and carry no verdict."
@@ -37,7 +45,7 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @app.command(
-        help="Build five memories on every built-in sample, score them, answer one sample's questions without a model, "
+        help="Build memories on every built-in sample, score them, answer questions of two samples without a model, "
         "and write a report. No key, no extra needed."
     )
     def demo(
@@ -96,7 +104,10 @@ def suites_with_sample() -> list[str]:
 
 
 def demo_experiment(suite: str) -> Any:
-    """The five arms that need no extra, on a suite's sample; ``passages`` runs by words alone, and is called so."""
+    """Arms that need no extra, on a suite's sample: the five memories, or those that the suite is for.
+
+    ``passages`` runs by words alone, and is called so.
+    """
     from memassay.running.experiment import experiment_of
 
     return experiment_of(
@@ -105,6 +116,7 @@ def demo_experiment(suite: str) -> Any:
             "options": {"sample": True},
             "memories": _MEMORIES,
             "budgets": SAMPLE_BUDGETS,
+            **_OWN.get(suite, {}),
         }
     )
 

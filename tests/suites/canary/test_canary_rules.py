@@ -107,6 +107,14 @@ def test_no_decision_says_how_many_questions_would_settle_it() -> None:
     assert within.needed is not None and within.needed > 120
 
 
+def test_equivalent_is_only_what_lies_within_the_margin() -> None:
+    many = pair([(40, 40, 800)] * 8)
+    found = decide(many)
+    assert (found.verdict, found.equivalent, found.needed) == ("no decision", True, None)
+    assert not decide(many, thresholds=Thresholds(margin=0.01)).equivalent
+    assert not decide(pair(LEVEL)).equivalent
+
+
 # -- the published rule --------------------------------------------------------------------------------------------
 
 
@@ -146,14 +154,14 @@ def test_everything_mirrors(counts: list[tuple[int, int, int]], fabricated: tupl
         return
     one = pair(counts, fabricated)
     other = one.swapped
-    a, b = decide(one, "seed-v1"), decide(other, "seed-v1")
+    x, y = measured(one), measured(other)
+    a, b = (seed_v1(found, fabrication(found.pair)) for found in (x, y))
     mirror = {"adopt": "reject", "reject": "adopt", "no decision": "no decision"}
     assert b.verdict == mirror[a.verdict]
     turned = {"for": "against", "against": "for"}
     assert [leg.outcome for leg in b.legs] == [turned.get(leg.outcome, leg.outcome) for leg in a.legs]
-    ours = [leg.outcome for leg in decide(one).legs[:3]]
-    assert [leg.outcome for leg in decide(other).legs[:3]] == [turned.get(outcome, outcome) for outcome in ours]
-    x, y = measured(one), measured(other)
+    ours, theirs = ([leg.outcome for leg in default(found, fabrication(found.pair)).legs[:3]] for found in (x, y))
+    assert theirs == [turned.get(outcome, outcome) for outcome in ours]
     assert (x.test.p, x.sign_p) == (y.test.p, y.sign_p)
     assert other.swapped == one
 

@@ -57,6 +57,7 @@ class Decision:
         legs: every condition.
         reasons: the legs that made the verdict.
         needed: questions that would settle a ``no decision``, if the gap stays what it is; None where that is unknown.
+        equivalent: the whole interval of the gap lies within the margin; never said of one that merely contains 0.
     """
 
     rule: str
@@ -64,6 +65,7 @@ class Decision:
     legs: tuple[Leg, ...]
     reasons: tuple[str, ...]
     needed: int | None = None
+    equivalent: bool = False
 
 
 def default(measured: Measured, fabricated: Fabrication, thresholds: Thresholds | None = None) -> Decision:
@@ -83,7 +85,8 @@ def default(measured: Measured, fabricated: Fabrication, thresholds: Thresholds 
     blamed = {"adopt": ("for",), "reject": ("against",), "no decision": ("open", "not measured", "against")}[verdict]
     reasons = tuple(leg.reason for leg in legs if leg.outcome in blamed)
     needed = _needed(measured, asked.margin) if verdict == "no decision" else None
-    return Decision("default", verdict, legs, reasons, needed)
+    inside = gap.low is not None and gap.high is not None and -asked.margin < gap.low and gap.high < asked.margin
+    return Decision("default", verdict, legs, reasons, None if inside else needed, inside)
 
 
 def seed_v1(measured: Measured, fabricated: Fabrication, thresholds: Thresholds | None = None) -> Decision:
@@ -179,4 +182,4 @@ def _side(value: float) -> Outcome:
 
 
 def _points(value: float) -> str:
-    return f"{100 * value:+.1f} points"
+    return f"{100 * value:+.1f} points".replace("-", "\N{MINUS SIGN}")

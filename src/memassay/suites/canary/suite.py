@@ -19,7 +19,7 @@ from memassay.suites.canary import sections as drawn
 from memassay.suites.canary.families import FAMILIES, PUBLISHED, UNIFORM, Weights, read_weights
 from memassay.suites.canary.fixture import Question, read_fixture
 from memassay.suites.canary.grading import LabelJudge, label_metrics
-from memassay.suites.canary.ingest import ingest
+from memassay.suites.canary.ingest import Ingested, ingest
 from memassay.suites.canary.results import conclude
 from memassay.suites.canary.rules import RULES
 from memassay.suites.canary.supersessions import Supersession, read_supersessions
@@ -102,9 +102,11 @@ class Canary:
         Raises:
             DataError: they cannot be read, with the place and the fix.
         """
-        if self._docs is None:
-            return self._world.documents
-        return ingest(self._docs, leave_out=self._questions).documents
+        return self._world.documents if self._ingested is None else self._ingested.documents
+
+    @cached_property
+    def _ingested(self) -> Ingested | None:
+        return None if self._docs is None else ingest(self._docs, leave_out=self._questions)
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -130,7 +132,11 @@ class Canary:
         """Digests of documents, questions and supersessions, and the rule with all that it takes."""
         table = None if self.supersessions is None else digest_of([s.model_dump() for s in self.supersessions])
         return {
-            "documents": {"count": len(self.documents), "digest": self._corpus.digest},
+            "documents": {
+                "count": len(self.documents),
+                "digest": self._corpus.digest,
+                "skipped": len(self._ingested.skipped) if self._ingested else 0,
+            },
             "questions": {
                 "count": len(self.questions),
                 "digest": digest_of([q.model_dump(mode="json") for q in self.questions]),

@@ -23,10 +23,7 @@ def _sentences(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"Keep {choice['incumbent']}: {_lower(choice['reason'])}"
     else:
         yield f"No decision: {_lower(choice['reason'])}"
-    for one in choice["challenges"]:
-        # What was not adopted is told only where that is the whole decision, or open.
-        if verdict != "adopt" or one["challenger"] == choice["adopted"]:
-            yield f"{one['challenger']}: {one['verdict']}, since {'; '.join(one['reasons'])}."
+    yield from _reasons(choice)
     yield (
         f"All at {results['budget']:,} tokens, on {asked['compared']} of {asked['asked']} questions, weights "
         f"{results['weights']['name']}, rule {results['rule']}."
@@ -41,6 +38,20 @@ def _sentences(results: Mapping[str, Any]) -> Iterator[str]:
             f"{asked['without_gold']} questions have no gold and decide nothing: write their answer and the doc in "
             "which it stands (memassay choose init drafts such lines), or what an answer must hold under required."
         )
+
+
+def _reasons(choice: Mapping[str, Any]) -> Iterator[str]:
+    """Why, in full for what the decision rests on; what was rejected beside it is only named."""
+    verdict, challenges = choice["verdict"], choice["challenges"]
+    for one in challenges:
+        name, reasons = one["challenger"], "; ".join(one["reasons"])
+        if name == choice["adopted"] or one["verdict"] == verdict == "no decision":
+            yield f"{name}: {reasons}."
+        elif verdict == "keep":
+            yield f"{name}: {one['reasons'][0] if len(challenges) > 1 else reasons}."
+    rejected = [one["challenger"] for one in challenges if one["verdict"] == "reject"]
+    if rejected and verdict != "keep":
+        yield f"Rejected: {', '.join(rejected)}."
 
 
 def _lower(sentence: str) -> str:
