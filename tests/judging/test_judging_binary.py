@@ -9,11 +9,13 @@ from judging_cells import Says, cell, texts
 
 from memassay.core.contracts import Cell
 from memassay.core.errors import UnknownName
-from memassay.core.types import Gold, Judgement, Status, Usage
+from memassay.core.types import Gold, Judgement, ModelKind, Status, Usage
 from memassay.judging import prompts
 from memassay.judging.binary import BinaryJudge, file_name
 from memassay.models import retries
+from memassay.models.access import Access
 from memassay.models.chat import ChatFailure, Reply
+from memassay.models.openai import OpenAIModel
 from memassay.suites.hotpotqa import judging as hotpotqa
 from memassay.suites.locomo import judging as locomo
 
@@ -161,6 +163,50 @@ def test_a_provider_that_comes_back_is_asked_again_on_record(monkeypatch: pytest
     found = ask(BinaryJudge(model=Says(unavailable(permanent=False), RIGHT)), cell("Oslo"))
     assert found.scores == {"j": 1.0}
     assert [kept.get("status", kept.get("stop")) for kept in json.loads(found.raw or "")] == ["api-error", "end"]
+
+
+# -- another model than asked ---------------------------------------------------------------------------------------
+
+
+class Remote(Says):
+    """A model of a provider: without ``base_url`` at the provider's own address."""
+
+    def __init__(self, *replies: Reply, base_url: str | None = None, kind: ModelKind = "real") -> None:
+        super().__init__(*replies, name="gpt-4o", kind=kind)
+        self.access = Access(base_url, "OPENAI_BASE_URL", OpenAIModel.official, "OPENAI_API_KEY")
+
+
+GATEWAY = "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(("said", "words"), [("gpt-4o-mini", "gpt-4o-mini"), ("", "no model")])
+def test_another_model_of_the_provider_gives_no_verdict(said: str, words: str) -> None:
+    model = Remote(Reply(RIGHT, model=said, usage=Usage(input=7, cost_usd=0.25)))
+    found = ask(BinaryJudge(model=model), cell("Oslo"))
+    assert (found.status, found.scores) == ("failed", {"j": None})
+    assert found.explanation == f"asked gpt-4o, but {words} replied"
+    assert found.usage.cost_usd == 0.25, "it was spent all the same"
+    assert json.loads(found.raw or "")[0]["model"] == said
+    assert len(model.asked) == 1
+
+
+def test_a_second_reading_by_another_model_gives_no_verdict() -> None:
+    model = Remote(Reply("?", model="gpt-4o"), Reply(RIGHT, model="gpt-4o-mini"))
+    assert ask(BinaryJudge(model=model), cell("Oslo")).status == "failed"
+
+
+@pytest.mark.parametrize("base_url", [None, GATEWAY])
+def test_the_model_that_was_asked_gives_a_verdict_without_a_word(base_url: str | None) -> None:
+    model = Remote(Reply(RIGHT, model="gpt-4o-2024-08-06"), base_url=base_url)
+    found = ask(BinaryJudge(model=model), cell("Oslo"))
+    assert (found.scores, dict(found.labels)) == ({"j": 1.0}, {"label": "CORRECT", "asked": True})
+
+
+def test_another_name_at_an_address_of_ones_own_is_kept_on_the_verdict() -> None:
+    model = Remote(Reply(WRONG, model="qwen3"), base_url=GATEWAY)
+    found = ask(BinaryJudge(model=model), cell("Oslo"))
+    assert (found.status, found.scores) == ("ok", {"j": 0.0})
+    assert found.labels == {"label": "WRONG", "asked": True, "replied": "qwen3"}
 
 
 # -- an answer that wants to be right ------------------------------------------------------------------------------

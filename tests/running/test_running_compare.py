@@ -10,7 +10,8 @@ import pytest
 
 from memassay.core.errors import DataError, UsageError
 from memassay.core.types import Evidence, Gold, Task
-from memassay.running.compare import MUST_EQUAL, Gate, Scored, arm_of, compare, gate_of, save_baseline, scored
+from memassay.running.basis import MUST_EQUAL
+from memassay.running.compare import Gate, Scored, arm_of, compare, gate_of, save_baseline, scored
 
 Run = Callable[..., tuple[Any, Path]]
 G, PER = 8, 30

@@ -47,10 +47,20 @@ def keep(folder: Path, verdicts: int) -> None:
 
 
 def change(folder: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Let the judge's manifest say something else."""
+    """Let the judge's manifest say something else, and the experiment the same."""
     path = folder / "judgements" / f"{JUDGE}.json"
     manifest = json.loads(path.read_text("utf-8"))
     edit(manifest)
+    path.write_text(json.dumps(manifest), "utf-8")
+    rename(folder, manifest["entry"])
+
+
+def rename(folder: Path, *judges: dict[str, Any]) -> None:
+    """Let the experiment name these judges."""
+    path = folder / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    (entry,) = manifest["experiment"]["judges"]
+    manifest["experiment"]["judges"] = [{**entry, **judge} for judge in judges]
     path.write_text(json.dumps(manifest), "utf-8")
 
 
@@ -180,3 +190,84 @@ def test_several_judges_go_on_each_with_what_it_lacks(cli: Cli, stopped: Path, s
     ]
     assert len(server.bodies) == 5
     assert {judge["id"]: judge["unjudged"] for judge in ran.json["judges"]} == {JUDGE: 0, "lenient-gpt-4o": 0}
+
+
+# -- killed before anybody judged ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unjudged(stopped: Path) -> Path:
+    """The same run as if it had been killed after three of its four answers."""
+    (answers,) = stopped.glob("answers-*.jsonl")
+    answers.write_text("".join(answers.read_text("utf-8").splitlines(keepends=True)[:3]), "utf-8")
+    for name in (f"judgements/{JUDGE}.json", f"judgements/{JUDGE}.jsonl", "summary.json"):
+        (stopped / name).unlink()
+    return stopped
+
+
+def test_a_judge_that_a_killed_run_never_came_to_begins(cli: Cli, unjudged: Path, server: CompletionsServer) -> None:
+    ran = cli("judge", unjudged, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[0].startswith(f"judge {JUDGE} begins: 3 answers; cost in US dollars: 0.00")
+    assert len(server.bodies) == 3 and judged(unjudged) == 3
+    assert server.headers[-1]["authorization"] == "Bearer dummy-local-12345", "reached as the experiment says"
+    assert ran.json["arms"]["lexical"]["metrics"]["j"]["n"] == 3
+    assert any("cells are missing; run the same command again" in r for r in ran.json["publishable"]["reasons"])
+    again = cli("judge", unjudged, "--json")
+    assert (again.code, again.err, len(server.bodies)) == (0, "", 3)
+    agent = ["--memory", "lexical", "--agent", "scripted", "--set", "agent.text=2022"]
+    judge = ["--judge", "gpt-4o", "--set", f"judge.base_url={server.url}", "--set", "judge.key_env=MY_KEY"]
+    ran = cli("run", "locomo", *QUICK, *agent, *judge, "--out", unjudged, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["arms"]["lexical"]["metrics"]["j"]["n"] == 4 == judged(unjudged), "it is the judge of the run"
+
+
+def test_several_begin_each_under_a_metric_of_its_own(cli: Cli, unjudged: Path, server: CompletionsServer) -> None:
+    rename(unjudged, {}, {"model": "gpt-4o-mini"}, {"use": "lenient"})
+    ran = cli("judge", unjudged, "--json")
+    assert ran.code == 0, ran.err
+    metrics = ran.json["arms"]["lexical"]["metrics"]
+    assert [metrics[name]["n"] for name in ("j", "j:gpt-4o-mini", "j_lenient")] == [3, 3, 3]
+    assert len(server.bodies) == 9 and len(ran.err.splitlines()) == 3
+
+
+def test_one_has_judged_and_another_begins(cli: Cli, stopped: Path, server: CompletionsServer) -> None:
+    rename(stopped, {"use": "lenient"}, {})
+    ran = cli("judge", stopped, "--json")
+    assert ran.code == 0, ran.err
+    assert [line.partition(";")[0] for line in ran.err.splitlines()] == [
+        f"judge {JUDGE} goes on: 3 answers",
+        "judge lenient-gpt-4o begins: 4 answers",
+    ]
+    assert len(server.bodies) == 7
+
+
+@pytest.mark.parametrize(
+    ("judge", "flags", "why"),
+    [
+        ({"options": {"base_url": "https://models.example/v1"}}, [], "There is no key for https://models.example/v1"),
+        ({"model": "scripted/judge.json"}, [], "The model of judge binary:scripted/judge.json is a file of yours"),
+        ({"use": "binery"}, [], "Unknown judge 'binery'. Did you mean 'binary'?"),
+        ({"model": "odd"}, ["--max-usd", "1"], "no price is known for it, so --max-usd 1 could not be kept."),
+    ],
+)
+def test_one_that_cannot_begin_is_left_out_with_the_reason(
+    judge: dict[str, Any], flags: list[str], why: str, cli: Cli, unjudged: Path, server: CompletionsServer
+) -> None:
+    rename(unjudged, judge)
+    ran = cli("judge", unjudged, *flags, "--json")
+    assert ran.code == 0, ran.err
+    (line,) = ran.err.splitlines()
+    name = f"{judge.get('use', 'binary')}:{judge.get('model', 'gpt-4o')}"
+    assert line.startswith(f"judge {name} is left out, with 3 answers to judge: {why}")
+    assert server.bodies == [] and not list((unjudged / "judgements").glob("*gpt*"))
+
+
+def test_the_same_judge_reached_in_another_way_is_not_asked_twice(
+    cli: Cli, stopped: Path, server: CompletionsServer
+) -> None:
+    rename(stopped, {"model": "openai/gpt-4o"})
+    ran = cli("judge", stopped, "--json")
+    assert ran.code == 0, ran.err
+    assert len(server.bodies) == 3, "one judge, three verdicts"
+    assert f"a judge {JUDGE} that is reached in another way has judged here; its verdicts count." in ran.err

@@ -62,6 +62,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     new, old = found["new"], found["old"]
     yield f"{new['arm']} ({new['run']}) against {old['arm']} ({old['run']})"
     yield f"{found['n']} tasks in {found['clusters']} clusters, split {found['split']}"
+    yield from found["notes"]
     for row in found["comparisons"]:
         diff = row["diff"]
         value = "-" if diff["value"] is None else f"{diff['value']:+.4f}"

@@ -14,8 +14,10 @@ from memassay.core.digest import canonical_json, digest_text
 from memassay.core.types import Judgement, ModelKind, Usage
 from memassay.judging import prompts
 from memassay.judging.prompts import LABELS, Variant
-from memassay.judging.verdicts import gold_of, judge_id, said, spent, spoken_by, verdict
+from memassay.judging.verdicts import REPLIED, gold_of, judge_id, said, spent, spoken_by, verdict
+from memassay.models.access import Access
 from memassay.models.chat import Chat, ChatModel, Message, Reply
+from memassay.models.prices import same_model
 from memassay.models.retries import attempts
 
 VERSION = 1
@@ -72,6 +74,10 @@ class BinaryJudge:
         self.id = judge_id(f"{variant}-{file_name(model.name)}", key)
         self.model: ModelKind = model.kind
         self._model, self._temperature, self._max_tokens, self._seconds = model, temperature, max_tokens, seconds
+        # A gateway may have names of its own; the provider itself must reply with the model that was asked for.
+        access = getattr(model, "access", None)
+        self._remote = isinstance(access, Access)
+        self._named = isinstance(access, Access) and access.base_url is None and model.kind == "real"
 
     @property
     def config(self) -> Mapping[str, JsonValue]:
@@ -106,8 +112,9 @@ class BinaryJudge:
     async def judge(self, cell: Cell) -> Judgement | None:
         """The verdict on one answer; None where this key leaves the task out, undefined where it has no gold answer.
 
-        A provider's failure, and a reply that cannot be read twice, give status ``failed`` with everything that came
-        back in ``raw``.
+        A provider's failure, a provider that lets another model reply, and a reply that cannot be read twice, give
+        status ``failed`` with everything that came back in ``raw``. At an address of the user's own, the name of
+        another model is kept in the label ``replied``.
 
         Raises:
             UsageError, EnvironmentProblem: the model cannot be asked from here.
@@ -157,6 +164,10 @@ class BinaryJudge:
             reply = outcome.reply
             raw.append(_record(reply))
             usages.append(reply.usage)
+            another = self._remote and not same_model(self._model.name, reply.model)
+            if another and self._named:
+                problem = f"asked {self._model.name}, but {reply.model or 'no model'} replied"
+                break
             try:
                 label, explanation = read(reply)
             except Unreadable as error:
@@ -167,7 +178,7 @@ class BinaryJudge:
                 self.id,
                 cell,
                 {self.metric: float(label == "CORRECT")},
-                labels={"label": label, "asked": True},
+                labels={"label": label, "asked": True} | ({REPLIED: reply.model} if another else {}),
                 explanation=explanation,
                 raw=canonical_json(raw),
                 usage=spent(usages),

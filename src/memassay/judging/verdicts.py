@@ -28,6 +28,10 @@ def said(answer: Answer) -> str:
     return next((step.text for step in reversed(answer.steps) if step.text is not None), "").strip()
 
 
+REPLIED = "replied"
+"""Label of a verdict: the model that replied, where an address of the user's own names another than was asked for."""
+
+
 def verdict(judge: str, cell: Cell, scores: Mapping[str, float | None], **more: object) -> Judgement:
     """A judgement of the cell's counted answer; undefined where no score is.
 

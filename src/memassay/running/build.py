@@ -8,6 +8,7 @@ import datetime
 import errno
 import fcntl
 import json
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -26,6 +27,9 @@ from memassay.runs.lines import disk_errors, problem, write_whole
 
 StoreKey = tuple[str, str, int]
 """Arm, scope, build."""
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 class NoStore(MemoryFailure):
@@ -156,8 +160,9 @@ class Stores:
                 shutil.rmtree(working, ignore_errors=True)
                 failed = _build_failure(error, limit)
                 if failed is None:
-                    if isinstance(error, OSError):
-                        raise problem(place, error) from error
+                    full = disk_error(error)
+                    if full is not None:
+                        raise problem(place, full) from error
                     raise
                 return report.model_copy(update=failed)
             with disk_errors(working):
@@ -287,7 +292,7 @@ def _build_failure(error: BaseException, limit: float) -> dict[str, Any] | None:
         return {"status": "network", "detail": describe(error)}
     if isinstance(error, MemoryFailure):
         return {"status": "memory-empty-store", "detail": describe(error)}
-    if isinstance(error, (EnvironmentProblem, OSError)) and is_disk(error):
+    if is_disk(error):
         return None
     if isinstance(error, (MemassayError, Exception)):
         return {"status": "memory-crash", "detail": describe(error)}
@@ -296,8 +301,16 @@ def _build_failure(error: BaseException, limit: float) -> dict[str, Any] | None:
 
 def is_disk(error: BaseException) -> bool:
     """Whether an error says that the disk is full or cannot be written."""
-    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
-    return isinstance(error, EnvironmentProblem) or (isinstance(error, OSError) and error.errno in full)
+    return isinstance(error, EnvironmentProblem) or disk_error(error) is not None
+
+
+def disk_error(error: BaseException) -> OSError | None:
+    """What the operating system says of a disk that is full or read-only, also where a package only quotes it."""
+    if isinstance(error, OSError):
+        return error if error.errno in _FULL else None
+    said = str(error)
+    code = next((code for code in _FULL if os.strerror(code) in said), None)
+    return None if code is None or isinstance(error, MemassayError) else OSError(code, os.strerror(code))
 
 
 @contextlib.asynccontextmanager

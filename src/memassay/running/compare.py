@@ -1,7 +1,6 @@
 """A new run against an old one: what must be equal, what may differ, and the regression gate.
 
-Must be equal: the suite and its data, the tasks with their gold, the tokenizer, the filters and the primary judge. May
-differ: memories, their settings and versions, seeds, builds, workers, machine, controls. docs/run-folder.md says why.
+What must be equal and what may differ stands in :mod:`memassay.running.basis`.
 """
 
 from __future__ import annotations
@@ -16,23 +15,20 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memassay.core.digest import digest_of, digest_text
+from memassay.core.digest import digest_text
 from memassay.core.errors import DataError, UsageError, suggestion
 from memassay.core.types import Task
+from memassay.running.basis import basis_of, differing, refuse_other_judges, refuse_unlike
 from memassay.running.gathering import gather
 from memassay.running.judges import with_kept
 from memassay.running.markers import MARKER
 from memassay.running.pipeline import plan_of, unavailable_arms
-from memassay.running.plan import Plan
 from memassay.running.scores import Vector
-from memassay.running.summarise import headline
 from memassay.runs.folder import RunFolder
-from memassay.runs.guard import differences
 from memassay.runs.lines import write_whole
 from memassay.stats import DEFAULT_DESIGN, DESIGNS, Clusters, regression_gate
 
 FORMAT = 1
-MUST_EQUAL = ("suite", "stage", "suite_settings", "tokens", "categories", "conversations", "limit", "judge", "tasks")
 MISSING_SHARE = 0.01
 
 
@@ -100,13 +96,7 @@ def scored_run(path: Path) -> Scored:
         arm: {metric: np.where(found.missing, np.nan, vector) for metric, vector in found.values.get(arm, {}).items()}
         for arm in arms
     }
-    return Scored(path.name, _basis(plan, tasks), tasks, scores, plan.design.name)
-
-
-def _basis(plan: Plan, tasks: Sequence[Task]) -> dict[str, Any]:
-    judge = {k: v for k, v in plan.judges[0].config.items() if k not in ("budgets", "ks")}
-    found = {**plan.identity, "judge": judge, "tasks": digest_of([t.model_dump(mode="json") for t in tasks])}
-    return {key: found[key] for key in MUST_EQUAL} | {"headline": headline(plan)}
+    return Scored(path.name, basis_of(plan, tasks), tasks, scores, plan.design.name)
 
 
 def save_baseline(scored: Scored, path: Path, arm: str | None) -> dict[str, Any]:
@@ -183,18 +173,12 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
         gate: the conditions, or None for intervals only.
 
     Raises:
-        UsageError: the two cannot be compared, with the fields that differ.
+        UsageError: the two cannot be compared, with the fields that differ, or have no metric in common.
     """
     if new.tasks is None:
         raise UsageError(f"{new.name} is a baseline file; give the new run's folder first and the baseline second.")
-    unequal = [
-        d for d in differences({k: old.basis.get(k) for k in MUST_EQUAL}, {k: new.basis.get(k) for k in MUST_EQUAL})
-    ]
-    if unequal:
-        shown = "; ".join(f"{field}: {was!r:.40} then, {now!r:.40} now" for field, was, now in unequal[:3])
-        raise UsageError(
-            f"{new.name} and {old.name} did not do the same tasks. {shown}. Run the new one like the old one."
-        )
+    sides = (new.name, new.basis), (old.name, old.basis)
+    refuse_unlike(*sides)
     first = arm_of(new, arm)
     second = arm_of(old, old_arm or (arm if arm in old.scores else None) or (first if first in old.scores else None))
     split = gate.split if gate else "all"
@@ -209,6 +193,9 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
     for metric in metrics:
         if metric not in shared:
             raise UsageError(f"Both sides need the metric {metric!r}.{suggestion(metric, shared)}")
+    if not metrics:
+        raise UsageError(f"Both sides need the metric {family!r}, which {new.name} is about and {old.name} lacks.")
+    refuse_other_judges(*sides, metrics)
     for metric in metrics:
         held = len(old.scores[second][metric])
         if held != len(new.tasks):
@@ -246,6 +233,7 @@ def compare(new: Scored, old: Scored, arm: str | None, old_arm: str | None, gate
         "clusters": chosen.count,
         "lost_tasks": int(lost.any(axis=1).sum()),
         "comparisons": rows,
+        "notes": differing(new.basis, old.basis, metrics),
         "gate": None,
     }
     if gate is not None:

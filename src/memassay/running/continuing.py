@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 from memassay.core.contracts import Suite
-from memassay.core.errors import EnvironmentProblem, MemassayError
+from memassay.core.errors import EnvironmentProblem, MemassayError, UsageError
 from memassay.running.estimate import cost_of_verdict, dollars
+from memassay.running.experiment import JudgeEntry
 from memassay.running.judge import unjudged
-from memassay.running.judges import ModelJudge, of_models, reopened
+from memassay.running.judges import ENTRY, ModelJudge, begun, model_name, of_models, reopened
 from memassay.running.pipeline import plan_of
+from memassay.running.plan import Plan
 from memassay.runs.folder import RunFolder
 from memassay.runs.guard import differences
 
 
+class _Named(NamedTuple):
+    """A judge that a run names: what it is called, what it does now, and how it is made again."""
+
+    name: str
+    does: str
+    make: Callable[[], ModelJudge]
+
+
 def continuing(run: RunFolder, max_usd: float | None, say: Callable[[str], None]) -> tuple[ModelJudge, ...]:
-    """The judges with a model that have judged a run, are not done, and can go on as they were.
+    """The judges with a model that are not done with a run and can go on as they were.
+
+    They are those that have judged it, and those of its experiment that it never came to because it was stopped while
+    it was still answering.
 
     Args:
         run: the run.
@@ -26,30 +40,42 @@ def continuing(run: RunFolder, max_usd: float | None, say: Callable[[str], None]
             it is left out.
     """
     known = of_models(run.judge_manifests())
-    if not known:
+    if not known and not run.manifest["experiment"].get("judges"):
         return ()
     plan = plan_of(run)
     counted, _ = run.counted()
     controls = {arm.name for arm in plan.arms if arm.role == "control"}
     found = []
-    for name, manifest in known.items():
+    for name, does, make in _named(plan, known):
         left = unjudged(run, name, plan.tasks, counted, controls)
         if not left:
             continue
         answers = f"{left:,} {'answer' if left == 1 else 'answers'}"
         try:
-            judge, cost = _reached(name, manifest, plan.suite, max_usd)
+            judge = make()
+            cost = _cost(judge, max_usd)
         except MemassayError as error:
             say(f"judge {name} is left out, with {answers} to judge: {error}")
             continue
-        say(f"judge {name} goes on: {answers}; cost in US dollars: {dollars(None if cost is None else left * cost)}")
+        say(f"judge {judge.id} {does}: {answers}; cost in US dollars: {dollars(None if cost is None else left * cost)}")
         found.append(judge)
     return tuple(found)
 
 
-def _reached(
-    name: str, manifest: Mapping[str, Any], suite: Suite, max_usd: float | None
-) -> tuple[ModelJudge, float | None]:
+def _named(plan: Plan, known: Mapping[str, Mapping[str, Any]]) -> Iterator[_Named]:
+    """Those with a manifest, by id; then those that the experiment alone names, in its order."""
+    for name, manifest in known.items():
+        yield _Named(name, "goes on", partial(_as_it_was, name, manifest, plan.suite))
+    there = {(manifest[ENTRY]["use"], manifest[ENTRY]["model"]) for manifest in known.values()}
+    judges = plan.experiment.judges
+    for place, entry in enumerate(judges):
+        if (entry.use, model_name(entry.model)) not in there:
+            yield _Named(
+                f"{entry.use}:{entry.model}", "begins", partial(_anew, entry, judges[:place], plan.suite, known)
+            )
+
+
+def _as_it_was(name: str, manifest: Mapping[str, Any], suite: Suite) -> ModelJudge:
     judge = reopened(name, manifest, suite)
     changed = [field for field, _, _ in differences(dict(manifest), dict(judge.config))]
     if changed:
@@ -57,11 +83,23 @@ def _reached(
             f"made again here it differs in {', '.join(changed)}, so its verdicts would be those of another judge; "
             "give it what it had."
         )
+    return judge
+
+
+def _anew(entry: JudgeEntry, before: Sequence[JudgeEntry], suite: Suite, known: Collection[str]) -> ModelJudge:
+    judge = begun(entry, before, suite)
+    if judge.id in known:
+        raise UsageError(f"a judge {judge.id} that is reached in another way has judged here; its verdicts count.")
+    return judge
+
+
+def _cost(judge: ModelJudge, max_usd: float | None) -> float | None:
+    """US dollars for a verdict of a judge that can be reached from here, None where no price is known."""
     asyncio.run(_ready(judge))
     cost = cost_of_verdict(judge)
     if cost is None and max_usd is not None:
         raise EnvironmentProblem(f"no price is known for it, so --max-usd {max_usd:g} could not be kept.")
-    return judge, cost
+    return cost
 
 
 async def _ready(judge: ModelJudge) -> None:

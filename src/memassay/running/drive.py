@@ -29,7 +29,7 @@ from memassay.core.types import (
 )
 from memassay.core.views import Surroundings, view
 from memassay.running.answering import Answering, Said
-from memassay.running.build import NoStore, Stores, is_disk
+from memassay.running.build import NoStore, Stores, disk_error
 from memassay.running.calls import LimitReached, call, describe, is_network, redact, without_secrets
 from memassay.running.experiment import NO_AGENT
 from memassay.running.judges import model_kind
@@ -219,6 +219,8 @@ class Driver:
 
     async def _answer(self, cell: CellKey, attempt: int) -> Answer:
         task, arm = self._tasks[cell.task], self._arms[cell.arm]
+        if self._asks(cell):
+            await self._answering.warm_up(task, arm, cell.build)
         started = time.perf_counter()
         status, detail = Status.OK, ""
         steps: list[Step] = []
@@ -353,8 +355,9 @@ def classify(error: Exception) -> tuple[Status, str]:
         return error.status, redact(str(error))
     if isinstance(error, LimitReached):
         return Status.MEMORY_TIMEOUT, f"nothing retrieved after {error.seconds:g} s"
-    if isinstance(error, OSError) and is_disk(error):
-        raise problem(Path(error.filename or "the store"), error) from error
+    full = disk_error(error)
+    if full is not None:
+        raise problem(Path(full.filename or "the store"), full) from error
     if is_network(error):
         return Status.NETWORK, describe(error)
     if isinstance(error, TimeoutError):

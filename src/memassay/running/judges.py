@@ -108,12 +108,10 @@ def model_judges(experiment: Experiment, suite: Suite) -> tuple[ModelJudge, ...]
     """
     found: list[ModelJudge] = []
     for entry in experiment.judges:
-        refuse_secrets(entry.options, f"judge {entry.use!r}")
-        metric = _metric(entry, [judge.entry for judge in found])
-        made = _make(entry, suite)
-        if made.id in {judge.id for judge in found}:
+        judge = _opened(entry, [judge.entry for judge in found], suite)
+        if judge.id in {judge.id for judge in found}:
             raise UsageError(f"--judge names {entry.use}:{entry.model} twice; name it once.")
-        found.append(ModelJudge(entry, made, made.id, made.config, metric))
+        found.append(judge)
     return tuple(found)
 
 
@@ -157,18 +155,43 @@ def reopened(name: str, manifest: Mapping[str, Any], suite: Suite) -> ModelJudge
         UsageError: its model is a file of one's own, which has to be named anew; or it cannot be made here.
     """
     entry = JudgeEntry.model_validate(manifest[ENTRY])
-    if entry.model.startswith(("local/", "scripted/")):
-        raise UsageError(
-            f"The model of judge {name} is a file of yours, which the run does not hold; name it: "
-            f"--judge {entry.use}:{entry.model}"
-        )
+    _refuse_file(name, entry)
     made = _make(entry, suite)
     return ModelJudge(entry, made, name, made.config, str(manifest["metric"]))
+
+
+def begun(entry: JudgeEntry, before: Sequence[JudgeEntry], suite: Suite) -> ModelJudge:
+    """A judge that a run's experiment names and that has left no manifest there.
+
+    Args:
+        entry: as the run's manifest holds it.
+        before: the judges that the experiment names before it.
+        suite: the run's.
+
+    Raises:
+        UsageError: its model is a file of one's own, which has to be named anew; or it cannot be made here.
+    """
+    _refuse_file(f"{entry.use}:{entry.model}", entry)
+    return _opened(entry, before, suite)
 
 
 def live(judges: Sequence[Judge]) -> list[Judge]:
     """Those that can judge now."""
     return [judge for judge in judges if not isinstance(judge, ModelJudge) or judge.live]
+
+
+def _opened(entry: JudgeEntry, before: Sequence[JudgeEntry], suite: Suite) -> ModelJudge:
+    refuse_secrets(entry.options, f"judge {entry.use!r}")
+    made = _make(entry, suite)
+    return ModelJudge(entry, made, made.id, made.config, _metric(entry, before))
+
+
+def _refuse_file(name: str, entry: JudgeEntry) -> None:
+    if entry.model.startswith(("local/", "scripted/")):
+        raise UsageError(
+            f"The model of judge {name} is a file of yours, which the run does not hold; name it: "
+            f"--judge {entry.use}:{entry.model}"
+        )
 
 
 def _make(entry: JudgeEntry, suite: Suite) -> Any:

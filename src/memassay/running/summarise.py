@@ -20,6 +20,7 @@ from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
 from memassay.running.plan import Plan, is_sample, marked
 from memassay.running.publishable import publishable
+from memassay.running.replies import other_models
 from memassay.running.scores import Mask, Scores, merged
 from memassay.running.usage import Used, attempts_cost, judging_usage, used
 from memassay.runs.folder import RunFolder, key_of
@@ -132,7 +133,7 @@ def summarise(
         "notes": [],
         "test_reads": reads,
     }
-    summary["notes"] = _notes(plan, summary, gathered.scores)
+    summary["notes"] = [*_notes(plan, summary, gathered.scores), *other_models(run, plan, counted)]
     return summary
 
 

@@ -68,7 +68,9 @@ class Used:
         self.reported_usd += usage.reported_usd or 0.0
         self.turns.append(usage.turns)
         self.tool_calls.append(usage.tool_calls)
-        self.changed += answer.state_before != answer.state_after
+        self.changed += any(
+            check.name == "store unchanged" and check.passed is False for step in answer.steps for check in step.checks
+        )
 
     def summary(self, attempts_usd: float) -> dict[str, Any]:
         """The ``answers`` part of an arm's usage.
