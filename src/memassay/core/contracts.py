@@ -132,7 +132,8 @@ class Agent(Protocol):
         accesses: the accesses it can make use of, a subset of ``dossier``, ``tools``, ``folder``.
 
     An agent that asks a failing provider again by itself also has ``retries_itself = True``; other agents are asked
-    again by the runner. One that cannot work with an arm's accesses as it is set has ``check(accesses)``, which raises
+    again by the runner. One that may write into the folder that an arm gives has ``writes = True``; the runner then
+    notes whether it has. One that cannot work with an arm's accesses as it is set has ``check(accesses)``, which raises
     a ``UsageError``, and one that needs a program or a model ``async prepare()``, which raises an
     ``EnvironmentProblem``; both are called before anything is spent.
     """
@@ -339,7 +340,7 @@ class Suite(Protocol):
     - ``controls() -> Sequence[Control]``: control arms of its own, where its questions have no gold evidence for the
       usual ones.
     - ``conclude(outcomes) -> Mapping``: a verdict and tables of its own, from every cell of the arms; it stands under
-      ``conclusion`` in the summary, for ``sections``.
+      ``conclusion`` in the summary, for ``sections``. Its ``said`` is a list of sentences for the terminal.
     """
 
     name: str

@@ -20,6 +20,7 @@ from memassay.reporting.metric import Metric
 from memassay.reporting.reading import ArmReading, Reading, listed
 from memassay.reporting.spending import cost_line
 from memassay.reporting.text import middle, one_line
+from memassay.reporting.values import mapping, sequence, words
 
 _BREAK = re.compile(r"[-_/+.:@ ]")
 NAME_LEAST, NAME_MOST = 10, 32
@@ -108,6 +109,7 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     blocks += [Text(""), Text(found.sentence, "bold")]
     if found.tone == "verdict" and found.more:
         blocks.append(Text(found.more))
+    blocks += [Text(one_line(words(said))) for said in sequence(mapping(reading.raw.get("conclusion")).get("said"))]
     spent = cost_line(reading)
     blocks += [Text(spent)] if spent else []
     value, reasons = reading.publishable

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from memassay.core import registry
 from memassay.core.contracts import Suite
+from memassay.core.digest import digest_of
 from memassay.core.errors import DataError, GuardError
 from memassay.core.registry import Source, bind_options
 from memassay.core.types import Arm, BuildReport, Task
@@ -235,6 +236,8 @@ def plan_of(run: RunFolder) -> Plan:
     """
     manifest = run.manifest
     identity = manifest["identity"]
+    if digest_of(identity) != manifest.get("identity_digest"):
+        raise DataError(f"{run.path}/manifest.json was changed: its identity is not the one of its digest; restore it.")
     # What can change a number comes from the guarded identity; the rest (the suite's options) is only how it was said.
     fixed = {name: identity[name] for name in _FIXED if name in identity} | {"scopes": identity["conversations"]}
     experiment = experiment_of({**manifest["experiment"], **fixed})

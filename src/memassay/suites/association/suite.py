@@ -142,7 +142,14 @@ class Association:
 
     def conclude(self, outcomes: Sequence[Outcome]) -> Mapping[str, JsonValue]:
         """The gate as published and ours, and the tables of the published summary."""
-        return conclude(outcomes, self._gate, server_tools=TOOLS)
+        found = conclude(outcomes, self._gate, server_tools=TOOLS)
+        gates: Any = found.get("gate") or {}
+        said: list[JsonValue] = [
+            f"Gate {name}: {gates[key]['verdict']}."
+            for key, name in (("published", f"as published ({self._gate})"), ("ours", "by docs/statistics.md"))
+            if key in gates
+        ]
+        return {**found, "said": said}
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """The published summary's sections; from the summary alone."""

@@ -23,6 +23,7 @@ from memassay.suites.canary.ingest import Ingested, ingest
 from memassay.suites.canary.results import conclude
 from memassay.suites.canary.rules import RULES
 from memassay.suites.canary.supersessions import Supersession, read_supersessions
+from memassay.suites.canary.verdict import in_words
 from memassay.suites.canary.world import SEED, VERSION, World, make_world
 from memassay.suites.custom.documents import SCOPE
 
@@ -176,7 +177,10 @@ class Canary:
 
     def conclude(self, outcomes: Sequence[Outcome]) -> Mapping[str, JsonValue]:
         """The decision by the rule that was fixed, and what it is made of."""
-        return conclude(outcomes, weights=self.weights, incumbent=self._incumbent, rule=self._rule, budget=self._budget)
+        found = conclude(
+            outcomes, weights=self.weights, incumbent=self._incumbent, rule=self._rule, budget=self._budget
+        )
+        return {**found, "said": [in_words(found)]}
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """The decision and its parts; from the summary alone."""
