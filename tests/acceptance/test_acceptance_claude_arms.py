@@ -1,4 +1,8 @@
-"""Every arm of the published line-up, answered by the real Claude Code against a scripted model on this machine."""
+"""Every arm of the published line-up, answered by the real Claude Code against a scripted model on this machine.
+
+The first body that each arm sends is compared with ``requests/SUITE-ARM.json``; ``UPDATE_REQUESTS=1`` writes them anew.
+Long texts (a dossier, what is Claude Code's own) and the tools of others stand there as a digest.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from arms_kit import curated_store, finder
 
+from golden import brief, golden
 from kit import Cli
+from memassay.agents.claude_code.probe import settled
 from memassay.running.presets import PRESETS
 from peer_programs import use_peer
 from servers.anthropic import MessagesServer, Turn
@@ -17,18 +24,13 @@ from servers.anthropic import MessagesServer, Turn
 pytestmark = pytest.mark.peer
 
 KEY = "dummy-local-key-of-a-test"
-FINDS = ("find", "retrieve", "search", "Grep")
 
 
 def speak(body: Mapping[str, Any]) -> Turn:
     """The model: it uses one tool that finds, where there is one, and then answers."""
-    names = [tool["name"] for tool in body.get("tools") or []]
-    spoken = sum(message["role"] == "assistant" for message in body["messages"])
-    finder = next((name for name in names if any(word in name for word in FINDS)), None)
-    if finder is None or spoken:
-        return Turn("Lisbon", usage={"input_tokens": 100, "output_tokens": 10})
-    arguments = {"pattern": "the"} if finder == "Grep" else {"lexical": "the"} if "iwe" in finder else {"query": "the"}
-    return Turn(calls=((finder, arguments),), usage={"input_tokens": 100, "output_tokens": 10})
+    call = finder([tool["name"] for tool in body.get("tools") or []], body)
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    return Turn("Lisbon", usage=usage) if call is None else Turn(calls=(call,), usage=usage)
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def answered(cli: Cli, model: MessagesServer, suite: str, out: Path, *more: str)
     ran = cli(
         "run", suite, "--sample", "--limit", "1", "--preset", "iwe-2026", "--no-controls", "--out", str(out), "--json",
         "--agent", "claude-code", "--model", "claude-sonnet-4-6", "--set", f"agent.base_url={model.url}",
-        "--set", "agent.profile=scoped", "--set", "agent.scripted=true", "--workers", "2", *more,
+        "--set", "agent.profile=scoped", "--set", "agent.scripted=true", "--workers", "1", *more,
     )  # fmt: skip
     assert ran.code == 0, ran.err
     summary: dict[str, Any] = ran.json
@@ -58,19 +60,22 @@ def answered(cli: Cli, model: MessagesServer, suite: str, out: Path, *more: str)
         assert used["tokens"]["input"] == (200 if tools else 100)
         assert used["cost_usd"] == pytest.approx(used["reported_usd"])
         assert arm["metrics"]["f1"]["n"] == 1
-    kept = b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
-    assert KEY.encode() not in kept
+    assert KEY.encode() not in b"".join(path.read_bytes() for path in out.rglob("*") if path.is_file())
+    # One worker, so the conversations began in the order of the records.
+    records = [
+        json.loads(line) for path in out.glob("answers-*.jsonl") for line in path.read_text("utf-8").splitlines()
+    ]
+    first = [body for body in model.bodies if len(body["messages"]) == 1]
+    for record, body in zip(records, first, strict=True):
+        name = f"{suite}-{record['cell']['arm']}"
+        kept = brief(settled(body))
+        assert not any(str(place) in json.dumps(kept) for place in (Path.home(), out.parent))
+        assert kept == golden(Path(__file__).with_name("requests"), name, kept), name
     return summary
 
 
 def test_claude_answers_every_arm_of_locomo(cli: Cli, model: MessagesServer, tmp_path: Path) -> None:
-    store = tmp_path / "curated"
-    store.mkdir()
-    (store / "ada.md").write_text("# Ada\n\n- [2023-05-07](2023-05-07.md) saw the lighthouse\n", encoding="utf-8")
-    (store / "2023-05-07.md").write_text(
-        "# The lighthouse (7 May 2023)\n\n- [Ada](ada.md): Lisbon.\n", encoding="utf-8"
-    )
-    (store / "curate-log.jsonl").write_text(json.dumps({"gold": "never shown"}) + "\n", encoding="utf-8")
+    store = curated_store(tmp_path / "curated")
     summary = answered(cli, model, "locomo", tmp_path / "run", "--store", str(store))
     assert summary["model"] == "scripted"
     sent = json.dumps(model.bodies)

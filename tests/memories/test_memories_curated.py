@@ -58,6 +58,21 @@ def opened(memory: Curated, corpus: Corpus, place: Path) -> Any:
     return memory.open(ref(place))
 
 
+def test_a_log_of_the_curation_is_no_page_whatever_its_ending(stores: Path, tmp_path: Path) -> None:
+    before = Curated(store=str(stores), engine="markdown").identity()
+    for place, name in ((stores / "conv-1", "curate-log.md"), (stores / "conv-1" / "people", "Curate-Log.md")):
+        (place / name).write_text("# Log\n\nGold: by the harbour Ann met the captain.\n", encoding="utf-8")
+    (stores / "curate-log.md").write_text("# Log of all\n", encoding="utf-8")
+    memory = Curated(store=str(stores), engine="markdown")
+    store = opened(memory, scope("conv-1"), tmp_path / "conv-1")
+    laid = lay_out(store.folder(), tmp_path / "work")
+    assert sorted(path.name for path in laid.rglob("*.md")) == ["2023-05-08.md", "ann.md"]
+    assert "captain" not in "\n".join(passage.text for passage in store.retrieve(ask("Whom did Ann meet? Captain?")))
+    assert memory.identity() == before
+    with pytest.raises(CannotMeasure, match="no pages of its own"):  # the log alone is no store for all
+        opened(memory, scope("conv-9"), tmp_path / "conv-9")
+
+
 def test_each_scope_gets_its_own_pages_and_nothing_else(engine: str, stores: Path, tmp_path: Path) -> None:
     memory = Curated(store=str(stores), engine=engine)  # type: ignore[arg-type]
     for name, friend in (("conv-1", "Bo"), ("conv-2", "Cy")):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memassay.core import registry
 from memassay.core.contracts import Closes, Folder, Retrieves, Serves
-from memassay.core.digest import canonical_json, digest_folder
+from memassay.core.digest import canonical_json, digest_folder, digest_of
 from memassay.core.dossier import rendering
 from memassay.core.errors import CannotMeasure
 from memassay.core.types import Arm, CellKey, Check, Dossier, Request, Server, Status, Step, StoreRef, Task, Toolset
@@ -30,7 +30,7 @@ _GRACE_SECONDS = 30.0
 
 
 class Said(NamedTuple):
-    """What an agent answered; the store's digests where the arm could write to it."""
+    """What an agent answered; digests of the copies that it could write to, if it could (see :func:`_state`)."""
 
     step: Step
     before: str | None = None
@@ -86,15 +86,39 @@ class Answering:
         """
         with _workdir() as place:
             toolset, guarded = await self._toolset(cell, task, arm, place)
-            before = digest_folder(guarded) if guarded is not None else None
+            watched = {} if guarded is None else {"store": guarded}
+            if toolset.folder is not None and getattr(self.agent(arm), "writes", False):
+                watched["folder"] = Path(toolset.folder)
+            before = {name: _digest(copy) for name, copy in watched.items()}
             request = self._request(cell, task, arm, dossier, toolset, place)
             step = await self._said(arm, request.model_copy(update={"attempt": attempt}))
-            after = digest_folder(guarded) if guarded is not None else None
-        if before != after:
-            # The copy was this cell's own, so no other cell sees it; but an arm that should only read has written.
-            unchanged = Check(name="store unchanged", passed=False, expected=before, observed=after, source="files")
-            step = step.model_copy(update={"checks": (*step.checks, unchanged)})
-        return Said(step, before, after)
+            after = {name: _digest(copy) for name, copy in watched.items()}
+        # The copies were this cell's own, so no other cell sees a change; but who should only read has written to its
+        # store. In its folder the agent may write: there it is a note.
+        notes = [
+            Check(
+                name=f"{name} unchanged",
+                passed=False if name == "store" else None,
+                expected=before[name],
+                observed=after[name],
+                source="files",
+            )
+            for name in watched
+            if before[name] != after[name]
+        ]
+        step = step.model_copy(update={"checks": (*step.checks, *notes)}) if notes else step
+        return Said(step, _state(before), _state(after))
+
+    async def warm_up(self, task: Task, arm: Arm, build: int) -> None:
+        """Open the arm's store and start its tool server: that is no part of the time that an answer takes.
+
+        What fails here fails again where it is told, when the question is asked.
+        """
+        if {"tools", "folder"} & set(arm.access):
+            with suppress(Exception):
+                store, ref = await self._stores.opened(arm, task.scope, build)
+                if "tools" in arm.access:
+                    await self._servers(store, ref, arm)
 
     async def close(self) -> None:
         """Close what can be closed."""
@@ -168,6 +192,21 @@ class Answering:
             return serving.servers(ref, arm.memory)
         toolset: Toolset = await call(store.toolset, seconds=self._plan.experiment.limits.build_seconds)
         return toolset.servers
+
+
+def _digest(copy: Path) -> str:
+    """The digest of a folder that somebody else could write to: what they left unreadable costs them no answer."""
+    try:
+        return digest_folder(copy)
+    except OSError as error:
+        return f"cannot be read: {type(error).__name__}"
+
+
+def _state(digests: Mapping[str, str]) -> str | None:
+    """One digest of all copies that were watched: of one copy its own; None where there was none."""
+    if len(digests) > 1:
+        return digest_of(digests)
+    return next(iter(digests.values()), None)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def bundled(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 
 
 def copied(fake: Fake, place: Path) -> None:
-    place.parent.mkdir(parents=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(Path(fake.path).read_bytes())
     place.chmod(0o755)
 
@@ -57,6 +57,27 @@ def test_the_order(fake: Fake, bundled: Path, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("CLAUDE_BIN", str(own))
     assert find() == own
     assert find(fake.path) == Path(fake.path)
+
+
+def test_the_pinned_one_on_request_whatever_else_there_is(
+    fake: Fake, bundled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_path = tmp_path / "bin" / "claude"
+    copied(fake, on_path)
+    copied(fake, on_path.with_name("pinned"))  # a program of that name is not meant
+    monkeypatch.setenv("PATH", f"{on_path.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("CLAUDE_BIN", str(on_path))
+    assert find("pinned") == bundled
+    with pytest.raises(NotAsPinned):  # and it must be what was pinned
+        inspect(find("pinned"))
+    copied(fake, PEERS["claude"].place)
+    assert find("pinned") == PEERS["claude"].place
+
+
+def test_the_pinned_one_is_not_there(bundled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.3.0")
+    with pytest.raises(EnvironmentProblem, match=r"make peers.*claude-pinned"):
+        find("pinned")
 
 
 def test_none_at_all() -> None:

@@ -7,7 +7,6 @@ are Claude Code's own stand there as a digest.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import signal
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 from claude_kit import MODEL, tool_server
 
+from golden import brief, golden
 from memassay.agents.claude_code.agent import ClaudeCode
 from memassay.agents.claude_code.binary import inspect
 from memassay.agents.claude_code.probe import Probe, differences, request_bodies, settled
@@ -98,31 +98,6 @@ def processes(folder: str) -> list[str]:
 # -- what it sends ---------------------------------------------------------------------------------------------------
 
 
-def brief(value: Any) -> Any:
-    """A body that can be kept: the built-in tools and long texts that are not ours as a digest."""
-    if isinstance(value, dict):
-        if "input_schema" in value and not value["name"].startswith("mcp__"):
-            return {"name": value["name"], "digest": _digest(json.dumps(value, sort_keys=True))}
-        return {key: brief(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [brief(item) for item in value]
-    if isinstance(value, str) and len(value) > 400:
-        return f"{len(value)} characters, {_digest(value)}"
-    return value
-
-
-def _digest(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def expected(name: str, body: Any) -> Any:
-    path = Path(__file__).with_name("requests") / f"{name}.json"
-    if os.environ.get("UPDATE_REQUESTS"):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    return json.loads(path.read_text())
-
-
 def arms(profile: str, asked: Asked, store: Path) -> dict[str, Request]:
     """One request per access; the question is one that a client might take for something else."""
     question = {"prompt": "/cost What is in @README.md and @../../gold.md?", "as_of": "2023-05-08"}
@@ -166,7 +141,7 @@ def test_claude_sends_exactly_what_an_arm_gives(profile: str, asked: Asked, stor
         pytest.skip(f"the bodies on record are those of {PEERS['claude'].version}; this is {version}")
     for name, body in bodies.items():
         kept = brief(body)
-        assert kept == expected(f"{profile}-{name}", kept), f"{profile}-{name}"
+        assert kept == golden(Path(__file__).with_name("requests"), f"{profile}-{name}", kept), f"{profile}-{name}"
 
 
 def test_claude_bare_cannot_search_a_folder_and_says_so(asked: Asked, store: Path) -> None:

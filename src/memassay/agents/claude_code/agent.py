@@ -33,7 +33,8 @@ class ClaudeCode:
     Args:
         model: a full name (``claude-opus-4-8``): what a shorter one means changes with the version.
         profile: ``bare``, or ``scoped`` for arms with a folder and for a subscription; see :mod:`.profiles`.
-        binary: the program; None is ``CLAUDE_BIN``, what ``make peers`` installed, ``claude`` on the path.
+        binary: the program, or ``pinned``: the copy of ``make peers`` or of the extra ``claude-pinned``, whatever else
+            there is. None is ``CLAUDE_BIN``, what ``make peers`` installed, ``claude`` on the path, that of the extra.
         base_url: another address than Anthropic's (a gateway).
         key_env: the name of the variable that holds the key. A variable that Claude Code knows keeps its name
             (``ANTHROPIC_AUTH_TOKEN``, ``CLAUDE_CODE_OAUTH_TOKEN`` from ``claude setup-token``), any other becomes the
@@ -80,6 +81,7 @@ class ClaudeCode:
                 f"Claude Code in the profile {profile!r} reads no subscription: take agent.profile=scoped or a key."
             )
         self._tell_budget, self._pass_env, self._shell = tell_budget, pass_env, shell
+        self.writes = shell
         numbers = {
             "CLAUDE_CODE_MAX_RETRIES": retries,
             "MAX_THINKING_TOKENS": thinking_tokens,

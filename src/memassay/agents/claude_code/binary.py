@@ -22,6 +22,8 @@ from memassay.core.peers import CLAUDE_SDK, PEERS, peer
 
 _START_SECONDS = 60.0
 _SDK = "claude-agent-sdk"
+PINNED = "pinned"
+"""In place of a program's name: the pinned one alone."""
 
 
 class NotAsPinned(EnvironmentProblem):
@@ -46,13 +48,16 @@ def find(named: str | None = None) -> Path:
     """Where ``claude`` is.
 
     Args:
-        named: a path or a command; None looks at ``CLAUDE_BIN``, at what ``make peers`` installed, at ``PATH``, and at
-            the copy inside the package ``claude-agent-sdk``.
+        named: a path, a command, or ``pinned``: what ``make peers`` installed, else the copy inside the package
+            ``claude-agent-sdk`` (extra ``claude-pinned``), and nothing else. None looks at ``CLAUDE_BIN``, at what
+            ``make peers`` installed, at ``PATH``, and at the copy inside that package.
 
     Raises:
         EnvironmentProblem: there is none.
         UsageError: ``CLAUDE_BIN`` names no program.
     """
+    if named == PINNED:
+        return _pinned_copy()
     found = shutil.which(named) if named else peer("claude") or _bundled()
     if found is None:
         if named:
@@ -85,6 +90,18 @@ def inspect(path: Path) -> Binary:
 @functools.cache
 def _digest(real: Path, changed: int, size: int) -> str:
     return digest_file(real)
+
+
+def _pinned_copy() -> Path:
+    """The program that must have the pinned digest; a package of another version carries another."""
+    place, bundled = PEERS["claude"].place, _bundled()
+    if place.is_file():
+        return place.absolute()
+    if bundled is not None and _pinned(bundled.resolve()):
+        return bundled.absolute()
+    raise EnvironmentProblem(
+        "There is no pinned claude here: run `make peers`, or pip install 'memassay[claude-pinned]'."
+    )
 
 
 def _pinned(real: Path) -> str:

@@ -24,6 +24,8 @@ Engine = Literal["iwe", "markdown"]
 
 _SOURCE = "curated.json"
 _README = "readme.md"
+# What a curator was told and did; questions and gold answers may stand there.
+_LOG = "curate-log."
 # Made by the harness from a conversation to see that a memory finds what is planted; nobody has curated it.
 _MARKER = "marker"
 
@@ -33,7 +35,8 @@ class Curated:
 
     Args:
         store: a folder with one folder per conversation, named as the conversation, or one folder of pages for all.
-            Only pages (``.md``) and iwe's own settings are taken from it: no log of the curation, nothing hidden.
+            Only pages (``.md``) and iwe's own settings are taken from it: no log of the curation (``curate-log.*``),
+            nothing hidden.
         engine: what reads the pages: the program ``iwe``, or ``markdown``, which is part of memassay.
         seeds: pages (of ``markdown``: passages) to start from.
         inbound: with ``iwe``, whether links that lead to a page are followed too.
@@ -113,7 +116,7 @@ class Curated:
         named = self._root / scope
         if named.is_dir() and self._root.resolve() in named.resolve().parents:
             return named
-        if any(path.name.lower() != _README for path in self._root.glob("*.md")):
+        if any(path.name.lower() != _README and not _is_log(path) for path in self._root.glob("*.md")):
             return self._root
         raise CannotMeasure(f"{self._root} has no folder {scope!r} and no pages of its own")
 
@@ -145,13 +148,17 @@ class CuratedStore:
             self._store.close()
 
 
+def _is_log(path: Path) -> bool:
+    return path.name.lower().startswith(_LOG)
+
+
 def _pages(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The pages of a store by key, sorted: plain files that end in ``.md``, nothing hidden, nothing behind a link."""
+    """The pages of a store by key, sorted: plain ``.md`` files, no log, nothing hidden, nothing behind a link."""
     for path in sorted(folder.rglob("*.md")):
         inside = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in inside.parts)
         linked = any((folder / part).is_symlink() for part in (inside, *inside.parents[:-1]))
-        if path.is_file() and not hidden and not linked:
+        if path.is_file() and not hidden and not linked and not _is_log(path):
             yield inside.as_posix().removesuffix(".md"), path
 
 
