@@ -22,8 +22,23 @@ KINDS = ("why", "multihop", "retraction", "timetravel", "visibility")
 SMALL = 774
 """The smallest world of the default seed that has twenty tasks."""
 
+FACTS = "3107779e2a7d1dd0"
+"""Digest of the published world's facts."""
+
+EDGES = {
+    "INDUSTRY_ALIGNMENT": {"Company": 244_368, "Job": 116_926},
+    "SPECIALTY_MATCH": {"Company": 228_746, "Job": 110_205},
+    "LOCATION_FIT": {"Company": 49_506, "Job": 23_878},
+    "SIMILAR_SIZE": {"Company": 309_173},
+    "MATCHES_DESIGN_STYLE": {"Company": 66_709},
+    "SIMILAR_SIZE_STRICT": {"Company": 118_822},
+}
+"""On day 89, by the nine rules of the questions."""
+
 FORMS = ("json-files", "sqlite", "graph")
 FILES = "json-files,sqlite"
+FEW = ("association", "--scale", "627", "--tasks", "1", "--memory", FILES)
+THREE = ("association", "--scale", str(SMALL))
 WORLD_FILE = {"json-files": "form/changes.jsonl", "sqlite": "form/world.sqlite", "graph": "world.mushroomdb/wal.bin"}
 
 MISTAKES: Mapping[str, tuple[tuple[str, ...], float | None]] = {

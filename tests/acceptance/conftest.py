@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from association_kit import FEW, FILES, THREE, command, once, shared
 from hotpotqa_kit import CHOSEN, RunCases
 
 from kit import Cli
@@ -42,3 +43,41 @@ def pool(run_cases: RunCases, chosen: str, workplace: Path) -> Callable[..., dic
         return json.loads(file.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
     return of
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run ``r`` of ``association``, few questions on the two file forms, and ``stores``."""
+    base = shared(tmp_path_factory, "association-few")
+    with once(base) as mine:
+        if mine:
+            ran = command(base, "run", *FEW, "--out", "r", "--json")
+            assert ran.code == 0, ran.err
+    return base
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same for the smallest world with twenty tasks, on all three forms; ``build.txt`` is what ``build`` said."""
+    pytest.importorskip("mushroomdb")
+    pytest.importorskip("mcp")
+    base = shared(tmp_path_factory, "association-three")
+    with once(base) as mine:
+        if mine:
+            built = command(base, "build", *THREE, "--out", "r")
+            assert built.code == 0, built.err
+            (base / "build.txt").write_text(built.out, "utf-8")
+            ran = command(base, "run", *THREE, "--agent", "reference", "--out", "r", "--json")
+            (base / "run.json").write_text(json.dumps([ran.code, ran.out, ran.err]), "utf-8")
+    return base
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run ``r`` of the published twenty on the two file forms, and its ``stores``."""
+    base = shared(tmp_path_factory, "association-published")
+    with once(base) as mine:
+        if mine:
+            ran = command(base, "run", "association", "--memory", FILES, "--out", "r", "--json")
+            assert ran.code == 0, ran.err
+    return base

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,17 +12,11 @@ from typing import Any
 import pytest
 from acceptance_tools import answers, cells, equal_runs, judgements, tree
 
+from answers_kit import KINDS, golds, jsonl, scores
 from kit import Cli, Ran, small_conversation
 
 SMALL = ["--tokens", "chars4", "--budgets", "400", "--ks", "5", "--no-controls"]
 """What makes a run of small data quick; none of it concerns answers."""
-
-KINDS = {
-    **dict.fromkeys(("ok", "empty", "refused"), "answered"),
-    **dict.fromkeys(("rate-limit", "api-error", "network"), "provider"),
-    "harness-error": "harness",
-}
-"""The kind of every status but those of the memory."""
 
 Key = tuple[str, str, int]
 
@@ -57,10 +50,6 @@ def refusal(ran: Ran) -> str:
     return last
 
 
-def jsonl(*paths: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for path in paths for line in path.read_text("utf-8").split("\n") if line]
-
-
 def records(folder: Path) -> list[dict[str, Any]]:
     """Every attempt of a run, in the order of its files."""
     return jsonl(*sorted(folder.glob("answers-*.jsonl")))
@@ -84,36 +73,6 @@ def counted(folder: Path) -> dict[Key, dict[str, Any]]:
 def said(record: Mapping[str, Any]) -> str:
     """The last text of a record."""
     return next((step["text"] for step in reversed(record["steps"]) if step["text"] is not None), "")
-
-
-def golds(folder: Path) -> dict[str, str]:
-    """The gold answers of a run's questions, without those of its controls."""
-    tasks = jsonl(folder / "tasks.jsonl")
-    return {t["id"]: t["gold"]["original"]["answer"] for t in tasks if not t["category"].startswith("control")}
-
-
-def words(text: str) -> list[str]:
-    return "".join(" " if mark in ".,!?" else mark for mark in text.lower()).split()
-
-
-def scores(answer: str, gold: str) -> dict[str, float]:
-    """F1, exact match and BLEU-1 by the rules of the facts (iwe.md 1.6), written anew."""
-    p, r = answer.strip(), gold.strip()
-    if not p or not r:
-        return {"f1": 0.0, "exact_match": 0.0, "bleu1": 0.0}
-    got, want = words(p), words(r)
-    common = len(set(got) & set(want))
-    left, clipped = list(want), 0
-    for word in got:
-        if word in left:
-            left.remove(word)
-            clipped += 1
-    brevity = 1.0 if len(got) >= len(want) else math.exp(1 - len(want) / len(got))
-    return {
-        "f1": 2 * common / (len(set(got)) + len(set(want))),
-        "exact_match": float(p.lower() == r.lower()),
-        "bleu1": clipped / len(got) * brevity,
-    }
 
 
 # -- the interface that the checks call ----------------------------------------------------------------------------

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
 import pytest
 from acceptance_tools import Process, cells, lines
-from test_acceptance_answers import KINDS, counted, golds, kind, records, refusal, replies, run, said, scores, talk
+from test_acceptance_answers import counted, golds, kind, records, refusal, replies, run, said, talk
 
+from answers_kit import ARMS, Expected, compare, fault, kind_of
 from kit import Cli, child_environment
 
-ARMS = ("lexical/dossier", "files/dossier")
 TWO = [word for arm in ARMS for word in ("--arm", arm)]
-STATUS = {"harness": "harness-error"}
 MIXED = "refused,limit-time,limit-turns,limit-money,rate-limit,api-error,network,harness"
 
 
@@ -26,78 +23,6 @@ def scripted(faults: str = "", share: float = 0.0, **more: object) -> list[str]:
     """Flags of an agent that says ``answer 1`` and fails as told."""
     told = {"text": "answer 1", **({"faults": faults, "share": share} if faults else {}), **more}
     return ["--agent", "scripted", *(word for key, value in told.items() for word in ("--set", f"agent.{key}={value}"))]
-
-
-def fault(task: str, arm: str, repetition: int, faults: str, share: float, seed: int = 0) -> str:
-    """The planted fault of a cell by the rule that the agent's documentation gives, or ""."""
-    name = json.dumps([seed, task, arm, 0, repetition], separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(name.encode()).digest()
-    if int.from_bytes(digest[:8], "big") >= share * 2**64:
-        return ""
-    kinds = faults.split(",")
-    return kinds[int.from_bytes(digest[8:16], "big") % len(kinds)]
-
-
-def kind_of(name: str) -> str:
-    """The kind of a fault; "" is answered."""
-    if not name:
-        return "answered"
-    return KINDS.get(STATUS.get(name, name), "memory")
-
-
-class Expected:
-    """What must come out of a run of cells with planted faults, from the plan and the rule alone."""
-
-    def __init__(self, tasks: Mapping[str, str], repetitions: int, faults: str, share: float, seed: int = 0) -> None:
-        self.tasks, self.repetitions = tasks, repetitions
-        self.faults = {
-            (task, arm, r): fault(task, arm, r, faults, share, seed)
-            for task in tasks
-            for arm in ARMS
-            for r in range(repetitions)
-        }
-        lost = {cell[0] for cell, name in self.faults.items() if kind_of(name) in ("provider", "harness")}
-        self.kept = [task for task in tasks if task not in lost]
-
-    def score(self, task: str, arm: str, repetition: int, metric: str) -> float:
-        return scores("" if self.faults[task, arm, repetition] else "answer 1", self.tasks[task])[metric]
-
-    def primary(self, arm: str, metric: str) -> float:
-        """Failures of the memory wrong; a task that some arm could not finish left out of all."""
-        return mean(mean(self.score(t, arm, r, metric) for r in range(self.repetitions)) for t in self.kept)
-
-    def answered(self, arm: str, metric: str) -> tuple[Any, int]:
-        """Failures of the memory left out: the mean of what was answered, and the number of tasks."""
-        means = []
-        for task in self.kept:
-            told = [r for r in range(self.repetitions) if kind_of(self.faults[task, arm, r]) == "answered"]
-            if told:
-                means.append(mean(self.score(task, arm, r, metric) for r in told))
-        return pytest.approx(mean(means)), len(means)
-
-    def failures(self, arm: str) -> dict[str, int]:
-        found = Counter(kind_of(name) for (_, of, _), name in self.faults.items() if of == arm)
-        return {kind: found[kind] for kind in ("memory", "provider", "harness")}
-
-
-def compare(summary: Mapping[str, Any], expected: Expected) -> None:
-    for arm in ARMS:
-        found = summary["arms"][arm]
-        assert found["failures"] == expected.failures(arm)
-        assert found["n"] == len(expected.kept)
-        statuses = Counter(STATUS.get(n, n) or "ok" for (_, of, _), n in expected.faults.items() if of == arm)
-        assert found["usage"]["answers"]["statuses"] == dict(statuses)
-        for metric in ("f1", "exact_match", "bleu1"):
-            assert found["metrics"][metric]["value"] == pytest.approx(expected.primary(arm, metric))
-            assert found["metrics"][metric]["n"] == len(expected.kept)
-            if expected.repetitions == 1:
-                second = found["secondary"]["answered_only"]["metrics"][metric]
-                assert (second["value"], second["n"]) == expected.answered(arm, metric)
-    for comparison in summary["comparisons"]:
-        if comparison["split"] == "all" and comparison["metric"] in ("f1", "exact_match", "bleu1"):
-            a, b = (expected.primary(comparison[side], comparison["metric"]) for side in ("a", "b"))
-            assert comparison["diff"]["value"] == pytest.approx(a - b)
-            assert comparison["diff"]["n"] == len(expected.kept), "a repetition is no further observation"
 
 
 @pytest.mark.parametrize("repetitions", [1, pytest.param(2, marks=pytest.mark.slow)])

@@ -325,3 +325,30 @@ def test_the_help_shows_how(cli: Cli) -> None:
     shown = cli("store", "--help").out
     assert "memassay store search" in shown and all(f" {command} " in shown for command in COMMANDS)
     assert "memassay store query" in cli("store", "query", "--help").out
+
+
+# -- a budget ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["tree"],
+        ["squash", "index"],
+        ["stats"],
+        ["stats", "house/boiler"],
+        ["stats", "--format", "csv"],
+        ["delete", "--filter", "{}", "--dry-run"],
+        ["rename", "people/ada", "people/neighbours/ada", "--dry-run"],
+    ],
+)
+def test_a_budget_cuts_what_is_said_and_says_so(command: list[str], cli: Cli, notes: Path) -> None:
+    whole = cli("store", *command, "-d", notes)
+    assert (whole.code, whole.err) == (0, "")
+    for roomy in ("0", "5000"):
+        ran = cli("store", *command, "--max-tokens", roomy, "-d", notes)
+        assert (ran.code, ran.out, ran.err) == (0, whole.out, "")
+    cut = cli("store", *command, "--max-tokens", "12", "-d", notes)
+    assert cut.code == 0 and len(cut.out) < len(whole.out)
+    assert cut.err.endswith("Raise max_tokens, or ask for less.\n")
+    assert cli("store", *command, "--max-tokens", "-1", "-d", notes).code == 2

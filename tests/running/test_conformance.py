@@ -13,12 +13,17 @@ from planted_memories import MORE, MUST_SHOW
 
 from kit import Cli
 from memassay.core.registry import memories
-from memassay.running.conformance import CHECKS, Report, check_memory
+from memassay.running.conformance import CHECKS, Report, check_memory, samples
+from peer_programs import use_peer
 
 FILE = Path(planted_memories.__file__)
 NAMES = [check.name for check in CHECKS]
 # What needs no model, and so no minute; files go through the command below.
 LIGHT = {"full-context", "lexical"}
+WORLD_ONLY = {"graph", "json-files", "sqlite"}
+"""They hold the world of the suite association and can be built from no other documents."""
+APART = {"curated", "iwe"}
+"""They need a store that somebody wrote, and a program; each has a test of its own."""
 
 
 def planted(name: str) -> str:
@@ -50,9 +55,42 @@ def test_a_memory_without_a_model_passes_all_but_the_ten_megabytes(name: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*memories.names(), planted("Sound")])
+@pytest.mark.parametrize("name", [*sorted({*memories.names()} - WORLD_ONLY - APART), planted("Sound")])
 def test_every_memory_of_ours_passes(name: str) -> None:
     passes(name)
+
+
+@pytest.mark.slow
+def test_pages_that_somebody_wrote_pass(tmp_path: Path) -> None:
+    # A page per document stands for what a person would have written; nobody writes one for no document at all.
+    for name in ("notes", "many", "ledger", "scripts", "names", "hostile", "big"):
+        folder = tmp_path / f"check-{name}"
+        folder.mkdir()
+        for number, document in enumerate(samples.corpus(name).documents):
+            page = f"# {document.title or number}\n\n{document.text}\n"
+            (folder / f"{number:03}.md").write_text(page, encoding="utf-8", errors="replace")
+    report = check_memory("curated", {"store": str(tmp_path), "engine": "markdown"})
+    assert not report.failed, told(report)
+    left_out = {outcome.name: outcome.seen for outcome in report.outcomes if outcome.status != "passed"}
+    assert list(left_out) == ["empty-store"] and "no pages of its own" in left_out["empty-store"]
+
+
+@pytest.mark.slow
+@pytest.mark.peer
+def test_iwe_passes_all_but_the_ten_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_peer("iwe", monkeypatch)
+    # It is a process per question: the minute that a check has is not enough where other work runs beside it.
+    report = checked("iwe", seconds=300.0)
+    (big,) = report.failed
+    assert big.name == "big-document" and "overflowed its stack" in big.seen, told(report)
+    assert {outcome.status for outcome in report.outcomes if outcome is not big} == {"passed"}
+
+
+@pytest.mark.parametrize("name", sorted(WORLD_ONLY))
+def test_a_form_of_a_world_is_not_applicable_and_says_so(name: str) -> None:
+    report = checked(name, "settings", "documents")
+    assert [outcome.status for outcome in report.outcomes] == ["passed", "not applicable"]
+    assert report.outcomes[1].seen == "builds only from the world of the suite association"
 
 
 @pytest.mark.slow

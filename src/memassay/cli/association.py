@@ -36,6 +36,8 @@ _CHECK_HELP = """Ask the graph's engine for a second opinion on the truth and on
 
 What the engine disputes goes on the avoid list of --out, which the next run takes as its pilot.
 
+At scale 2,000 it takes minutes: some 290 histories are read, each from the whole log.
+
     memassay association check runs/association --out pilot.json
 """
 
@@ -61,7 +63,7 @@ def tasks(
     from memassay.suites.association.world import make_world
 
     world = make_world(seed=seed, scale=scale)
-    known = load_pilot(pilot) if pilot else None
+    known = load_pilot(pilot, world.digest) if pilot else None
     drafts = drafts_of(world, count=count, avoid=known.avoid if known else None)
     with disk_errors(out):
         write_tasks(out, world, drafts, known)
@@ -76,20 +78,27 @@ def pilot(
     floor: Annotated[int, typer.Option("--floor", min=1, help="Turns that a question must take.")] = 5,
 ) -> None:
     from memassay.core.errors import UsageError
+    from memassay.core.types import Status
+    from memassay.running.contenders import SPEAKS
     from memassay.runs.lines import disk_errors
     from memassay.suites.association import tasks as asked
     from memassay.suites.association.tasks import CAP, judged, load_pilot, write_pilot
 
     _, plan, answers = _run(run)
-    known = load_pilot(pilot) if pilot else asked.Pilot(floor=floor)
-    turns = {a.cell.task: a.usage.turns or None for a in answers if a.cell.arm == arm and a.cell.repetition == 0}
+    if (plan.identity.get("agent") or {SPEAKS: "none"}).get(SPEAKS) == "none":
+        raise UsageError(f"The agent of {run} has no model, so its turns say nothing: run it with --agent and --model.")
+    facts = plan.identity["suite_settings"]["facts"]
+    known = load_pilot(pilot, facts) if pilot else asked.Pilot(floor=floor)
+    mine = [a for a in answers if a.cell.arm == arm and a.cell.repetition == 0 and a.status is Status.OK]
+    turns = {a.cell.task: a.usage.turns or None for a in mine}
     if not any(turns.values()):
-        raise UsageError(f"{run} has no answer of the arm {arm!r} with turns: a pilot needs an agent with a model.")
+        raise UsageError(f"{run} has no answer of the arm {arm!r} with turns; name an arm that answered with --arm.")
     after = judged(known, plan.tasks, turns, cap=plan.experiment.limits.turns or CAP)
+    after = after.model_copy(update={"facts": facts})
     with disk_errors(out):
         write_pilot(after, out)
     easy = after.rounds[-1].dropped
-    typer.echo(f"{len(turns)} asked, {len(easy)} took fewer than {after.floor} turns: {', '.join(easy) or 'none'}")
+    typer.echo(f"{len(turns)} answered, {len(easy)} took fewer than {after.floor} turns: {', '.join(easy) or 'none'}")
     typer.echo(f"next: memassay run association --set association.pilot={out} …" if easy else "the set stands")
 
 
@@ -97,9 +106,10 @@ def check(
     run: RunPath,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A pilot's file for what is disputed.")] = None,
     pilot: Pilot = None,
+    stores: Annotated[Path | None, typer.Option("--stores", help="Folder of built stores; beside the run.")] = None,
     every_day: Annotated[bool, typer.Option("--every-day", help="Compare the forms on every day; slow.")] = False,
 ) -> None:
-    from memassay.core.errors import UsageError
+    from memassay.cli.output import say
     from memassay.runs.lines import disk_errors
     from memassay.suites.association.forms.equivalence import equivalent
     from memassay.suites.association.graph.crosscheck import cross_check, verify_task
@@ -110,30 +120,58 @@ def check(
     from memassay.suites.association.world import make_world
 
     folder, plan, _ = _run(run)
-    memories = {arm.name: arm.memory for arm in plan.arms}
-    built = {memories[r.memory]: Path(r.store.location) for r in folder.builds() if r.store is not None}
-    forms: dict[str, Path] = {name: built[name] for name in ("json-files", "sqlite", "graph") if name in built}
-    if "graph" not in forms or len(forms) < 2:
-        raise UsageError(f"{run} has not built the graph and a second form; run it with the arms of the suite.")
+    forms = _forms(folder, plan, stores)
     settings = plan.identity["suite_settings"]
     world = make_world(seed=settings["seed"], scale=settings["scale"])
+    known = load_pilot(pilot, world.digest) if pilot else Known()
+    say(f"comparing the forms {', '.join(forms)} …")
     complaints = equivalent(forms, every_day=every_day)
     typer.echo(f"{len(forms)} forms compared: {len(complaints)} disagreements")
     links = functools.cache(lambda day: Links(world.state(day)))
+    say("opening the graph …")
     with GraphReader.opened(forms["graph"]) as reader:
+        say("240 probes of the engine …")
         probes = cross_check(world, links, reader, world.seed)
-        typer.echo(f"240 probes of the engine: {len(probes)} disagreements")
-        disputed = {task.id: said for task in plan.tasks if (said := verify_task(task, reader)) is not None}
+        typer.echo(f"240 probes of the engine (200 pairs, 20 links, 20 histories): {len(probes)} disagreements")
+        disputed = {}
+        for number, task in enumerate(plan.tasks, 1):
+            say(f"question {number} of {len(plan.tasks)} …")
+            if (said := verify_task(task, reader)) is not None:
+                disputed[task.id] = said
     typer.echo(f"{len(plan.tasks)} questions put to the engine: {len(disputed)} disputed")
     for line in (*complaints, *probes, *disputed.values()):
         typer.echo(f"  {line}")
     if out is not None:
-        known = load_pilot(pilot) if pilot else Known()
         targets = {t for task in plan.tasks if task.id in disputed for t in targets_of(task)}
         with disk_errors(out):
-            write_pilot(known.model_copy(update={"avoid": tuple(sorted({*known.avoid, *targets}))}), out)
+            avoid = tuple(sorted({*known.avoid, *targets}))
+            write_pilot(known.model_copy(update={"avoid": avoid, "facts": world.digest}), out)
     if complaints or probes or disputed:
         raise typer.Exit(1)
+
+
+def _forms(folder: RunFolder, plan: Plan, stores: Path | None) -> dict[str, Path]:
+    """The folders of a run's stores by the name of their form, the graph last.
+
+    Raises:
+        UsageError: the graph or a second form was not built, or a store is gone.
+    """
+    from memassay.core.errors import UsageError
+    from memassay.running.pipeline import Place
+
+    beside = Place(out=folder.path, stores=stores).stores_folder
+    memories = {arm.name: arm.memory for arm in plan.arms}
+    built = {memories[r.memory]: beside / r.store.location for r in folder.builds() if r.store is not None}
+    forms: dict[str, Path] = {name: built[name] for name in ("json-files", "sqlite", "graph") if name in built}
+    if "graph" not in forms or len(forms) < 2:
+        raise UsageError(f"{folder.path} has not built the graph and a second form; run it with the suite's own arms.")
+    for name, place in forms.items():
+        if not place.is_dir():
+            raise UsageError(
+                f"The store of {name!r} is not in {beside}; name the folder of the stores with --stores, or build it "
+                "again with the options of the run and memassay build."
+            )
+    return forms
 
 
 def _run(path: Path) -> tuple[RunFolder, Plan, list[Answer]]:

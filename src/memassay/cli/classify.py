@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from memassay.running.plan import Plan
+    from memassay.runs.folder import Key, RunFolder
+
+_METRIC = "score"
 _HELP = """Write down whose fault a lost point was, after reading the cell with memassay show.
 
     memassay classify runs/association assoc-why-2 --arm sqlite --as model --why "named the type that does not hold"
@@ -27,7 +32,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         from memassay.core.errors import UsageError, suggestion
         from memassay.reporting import write_reports
-        from memassay.running.pipeline import rejudge, sections_of
+        from memassay.running.pipeline import plan_of, rejudge, sections_of
         from memassay.runs.classifications import KINDS
         from memassay.runs.classifications import classify as note
         from memassay.runs.folder import RunFolder, key_of
@@ -42,12 +47,35 @@ def register(app: typer.Typer) -> None:
         cells = {key for key in counted if key[0] == task}
         if not cells:
             raise UsageError(f"{run} has no answer to a task {task!r}.{suggestion(task, {key[0] for key in counted})}")
+        plan = plan_of(folder)
+        if arm in {a.name for a in plan.arms if a.role == "control"}:
+            raise UsageError(
+                f"{arm!r} is a control arm, whose answers are not classified; name a contender with --arm."
+            )
         wanted = next((key for key in cells if key[1] == arm and key[3] == repetition - 1), None)
-        if wanted is None:
+        numbers = {key[3] + 1 for key in cells if key[1] == arm}
+        if not numbers:
             hint = suggestion(arm, {key[1] for key in cells})
-            raise UsageError(f"{run} has no answer {repetition} of the arm {arm!r} to {task}.{hint}")
+            raise UsageError(f"{run} has no answer of the arm {arm!r} to {task}.{hint}")
+        if wanted is None:
+            has = ", ".join(map(str, sorted(numbers)))
+            raise UsageError(
+                f"{run} has no answer {repetition} of the arm {arm!r} to {task}; --repetition can be {has}."
+            )
+        if any(metric.name == _METRIC for metric in plan.metrics):
+            found = _score(folder, plan, wanted, counted[wanted].mark)
+            if found is None or found >= 1:
+                told = "no score" if found is None else f"the score {found:g}"
+                raise UsageError(f"{task}, {arm}, answer {repetition} has {told}: only a score below 1 is classified.")
         cell = next(a.cell for a in folder.each({wanted: counted[wanted]}) if key_of(a.cell) == wanted)
         note(run, cell, kind, why.strip())
         summary = rejudge(folder)
         write_reports(run, summary, sections_of(summary))
         typer.echo(f"{task}, {arm}, answer {repetition}: {kind} ({KINDS[kind]}); the report is written anew")
+
+
+def _score(folder: RunFolder, plan: Plan, cell: Key, mark: str) -> float | None:
+    """The score of the answer of a cell that counts, or None where it has none."""
+    verdicts = [folder.judgements(judge.id).get(cell) for judge in plan.judges]
+    said = [v.scores.get(_METRIC) for v in verdicts if v is not None and v.answer == mark]
+    return next((score for score in said if score is not None), None)

@@ -234,14 +234,17 @@ class Rename(Arguments):
 
 def _sentence(tool: str, error: ValidationError, known: list[str]) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
-    name = ".".join(str(part) for part in first["loc"]) or "the call"
+    name = _short(".".join(str(part) for part in first["loc"])) or "the call"
     if first["type"] == "extra_forbidden":
-        return f"{tool} has no parameter {name!r}.{suggestion(name, known)}"
+        hint = f".{suggestion(name, known)}" if known else ": it takes none."
+        return f"{tool} has no parameter {name!r}{hint}"
     if first["type"] == "missing":
         return f"{tool} needs the parameter {name!r}."
-    given = repr(first["input"])
-    shown = given if len(given) <= 60 else f"{given[:57]}..."
-    return f"{tool}: {name} is {shown}, but {first['msg'][0].lower()}{first['msg'][1:]}."
+    return f"{tool}: {name} is {_short(repr(first['input']))}, but {first['msg'][0].lower()}{first['msg'][1:]}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _plain(schema: Any) -> Any:

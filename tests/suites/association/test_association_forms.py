@@ -197,22 +197,23 @@ def rewrite(path: Path, change: Callable[[str], str]) -> None:
 JSON_DAMAGE: list[tuple[str, Callable[[str], str], str]] = [
     ("entities/talent.json", lambda t: t.replace('"draft"', '"x"').replace('"size_bucket": 1', '"size_bucket": 2', 1),
      "its facts have the digest"),
-    ("entities/company.json", lambda t: t[:-40], "entities/company.json cannot be read (ValueError)"),
-    ("entities/company.json", lambda t: t + "[]", "entities/company.json cannot be read (ValueError)"),
-    ("entities/job.json", lambda t: "[]", "entities/job.json cannot be read (ValueError)"),
-    ("entities/job.json", lambda t: "{}", "entities/job.json cannot be read (ValueError)"),
-    ("entities/job.json", lambda t: "[1, 2]", "entities/job.json cannot be read (AttributeError)"),
-    ("entities/job.json", lambda t: "[" * 100_000, "entities/job.json cannot be read (RecursionError)"),
-    ("entities/job.json", lambda t: t.replace('"Job"', '"Talent"', 1), "entities/job.json cannot be read (ValueError)"),
+    ("entities/company.json", lambda t: t[:-40], "entities/company.json cannot be read (its content is not"),
+    ("entities/company.json", lambda t: t + "[]", "entities/company.json cannot be read (its content is not"),
+    ("entities/job.json", lambda t: "[]", "entities/job.json cannot be read (its content is not"),
+    ("entities/job.json", lambda t: "{}", "entities/job.json cannot be read (its content is not"),
+    ("entities/job.json", lambda t: "[1, 2]", "entities/job.json cannot be read (its content is not"),
+    ("entities/job.json", lambda t: "[" * 100_000, "entities/job.json cannot be read (its content is not"),
+    ("entities/job.json", lambda t: t.replace('"Job"', '"Talent"', 1), "job.json cannot be read (its content is not"),
     ("entities/job.json", lambda t: t.replace('"address"', '"place"', 1), "entities/job.json cannot be read"),
     ("changes.jsonl", lambda t: t.partition("\n")[2], "its facts have the digest"),
     ("changes.jsonl", lambda t: t.replace("2026-0", "2027-0", 1), "its facts have the digest"),
-    ("changes.jsonl", lambda t: t[:-9], "changes.jsonl cannot be read (JSONDecodeError)"),
-    ("changes.jsonl", lambda t: t.replace('"op"', '"do"', 1), "changes.jsonl cannot be read (KeyError)"),
-    ("changes.jsonl", lambda t: t.replace("set_prop", "burn", 1), "changes.jsonl cannot be read (ValueError)"),
+    ("changes.jsonl", lambda t: t[:-9], "changes.jsonl cannot be read (its JSON is damaged)"),
+    ("changes.jsonl", lambda t: t.replace('"op"', '"do"', 1), "changes.jsonl cannot be read (it has no 'op')"),
+    ("changes.jsonl", lambda t: t.replace("set_prop", "burn", 1), "changes.jsonl cannot be read (its content is not"),
     ("roles.json", lambda t: t.replace("Company", "Talent"), "its roles are not those of the suite"),
-    ("roles.json", lambda t: "nothing", "roles.json cannot be read (JSONDecodeError)"),
-    ("../stamp.json", lambda t: "{", "stamp.json cannot be read (JSONDecodeError)"),
+    ("roles.json", lambda t: "nothing", "roles.json cannot be read (its JSON is damaged)"),
+    ("../stamp.json", lambda t: "{}", "stamp.json cannot be read (it has no 'format')"),
+    ("../stamp.json", lambda t: "{", "stamp.json cannot be read (its JSON is damaged)"),
     ("../stamp.json", lambda t: t.replace("json-files", "sqlite"), "stamp.json speaks of the form 'sqlite'"),
 ]  # fmt: skip
 
@@ -231,7 +232,7 @@ def test_a_missing_json_file_is_named(name: str, tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (build(JsonFiles(), tmp_path) / "form" / "changes.jsonl").write_bytes(b"\xff\xfe")
-    assert "changes.jsonl cannot be read (UnicodeDecodeError)" in refused(JsonFiles(), tmp_path)
+    assert "changes.jsonl cannot be read (it is no UTF-8 text)" in refused(JsonFiles(), tmp_path)
 
 
 SQL_DAMAGE = [
@@ -239,11 +240,14 @@ SQL_DAMAGE = [
     ("UPDATE company SET size_bucket = '2' WHERE key = 'company-000003'", "its facts have the digest"),
     ("DELETE FROM changes WHERE seq = 17", "its facts have the digest"),
     ("DELETE FROM job WHERE key = 'job-000001'", "its facts have the digest"),
-    ("UPDATE changes SET value_json = 'x' WHERE op = 'set_prop'", "world.sqlite cannot be read (JSONDecodeError)"),
-    ("UPDATE changes SET day = 'x'", "world.sqlite cannot be read (ValueError)"),
-    ("UPDATE talent SET specialties_json = NULL", "world.sqlite cannot be read (TypeError)"),
+    ("UPDATE changes SET value_json = 'x' WHERE op = 'set_prop'", "world.sqlite cannot be read (its JSON is damaged)"),
+    ("UPDATE changes SET day = 'x'", "world.sqlite cannot be read (its content is not"),
+    (
+        "UPDATE talent SET specialties_json = NULL",
+        "world.sqlite cannot be read (its content is not",
+    ),
     ("DROP TABLE job", "world.sqlite cannot be read (no such table: job)"),
-    ("ALTER TABLE job DROP COLUMN address", "world.sqlite cannot be read (ValueError)"),
+    ("ALTER TABLE job DROP COLUMN address", "world.sqlite cannot be read (its content is not"),
     ("DELETE FROM roles WHERE name = 'client'", "its roles are not those of the suite"),
 ]
 

@@ -186,6 +186,22 @@ def test_was_linked_by_date_and_by_commit(tools: Tools, reader: GraphReader, tod
     assert line.startswith("no: they were not linked by LOCATION_FIT")
 
 
+def test_a_commit_in_the_middle_of_a_day_is_not_said_to_end_it(tools: Tools, reader: GraphReader, talent: str) -> None:
+    middle, day = next(
+        moment
+        for frame in range(reader.calendar.ends[0] + 1, reader.calendar.ends[-1])
+        if (moment := reader.calendar.moment(frame))[0] != reader.calendar.ends[moment[1]]
+    )
+    linked = {"a": talent, "b": "company-000001", "edge_type": "LOCATION_FIT"}
+    [line] = lines(tools, "was_linked", **linked, at=middle)
+    assert line.endswith(f" after commit {middle} (on {date_of(day)}).")
+    assert lines(tools, "edges_at", key=talent, at=middle)[0].startswith(
+        f"After commit {middle} (on {date_of(day)}) {talent} was linked by "
+    )
+    end = reader.calendar.ends[day]
+    assert lines(tools, "edges_at", key=talent, at=end)[0].startswith(f"At the end of {date_of(day)} (commit {end}) ")
+
+
 def test_node_history_has_every_change_with_its_date(tools: Tools) -> None:
     for change in world_of().changes[::20]:
         wanted = {"set_prop": "set", "insert_node": "inserted", "delete_node": "deleted"}[change.op]
@@ -296,6 +312,10 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("node_edges", {**COMPANY, "edge_type": "SIMILAR_SIZE", "all_of": ["SIMILAR_SIZE"]}, "exclude each other"),
     ("node_edges", {**COMPANY, "limit": 0}, "node_edges: limit is 0"),
     ("node_edges", {**COMPANY, "direction": "up"}, "node_edges: direction is 'up'"),
+    ("node_edges", {**COMPANY, "label": "company"}, "Unknown label 'company'. Did you mean 'Company'?"),
+    ("edges_at", {**COMPANY, "at": 3, "label": "Companies"}, "Unknown label 'Companies'. Did you mean 'Company'?"),
+    ("what_if", {**COMPANY, "field": "industry", "value": "both", "label": "X"}, "Known: Company, Job, Talent."),
+    ("stats", {"a": 1}, "stats has no parameter 'a': it takes none."),
     ("node_edges", {**COMPANY, "edge": "x"}, "node_edges has no parameter 'edge'."),
     ("explain_association", {"a": "company-000001", "b": "nobody"}, "There is no entity 'nobody' now"),
     ("node_info", {"key": ""}, "There is no entity '' now"),
@@ -322,6 +342,40 @@ def test_what_cannot_be_answered_is_one_sentence(tools: Tools, name: str, argume
         tools.call(name, arguments)
     assert says in str(error.value)
     assert "\n" not in str(error.value)
+
+
+MANY = "x" * 100_000
+HOSTILE: list[tuple[str, dict[str, Any]]] = [
+    ("node_info", {"key": MANY}),
+    ("node_info", {**COMPANY, MANY: 1}),
+    ("node_history", {"key": MANY}),
+    ("node_edges", {**COMPANY, "label": MANY}),
+    ("node_edges", {**COMPANY, "all_of": [MANY]}),
+    ("edges_at", {**COMPANY, "at": MANY}),
+    ("edges_at", {**COMPANY, "at": 10**4000}),
+    ("what_if", {**COMPANY, "field": MANY, "value": 1}),
+    ("query", {"cypher": MANY}),
+    ("query", {"cypher": "MATCH (n) RETURN n", "role": MANY}),
+    (MANY, {}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), HOSTILE)
+def test_a_refusal_repeats_the_beginning_of_what_it_was_given(
+    tools: Tools, name: str, arguments: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError) as error:
+        tools.call(name, arguments)
+    assert len(str(error.value)) < 500
+
+
+def test_an_answer_repeats_the_beginning_of_what_it_was_given(tools: Tools) -> None:
+    change = {**COMPANY, "field": "specialties", "value": ["x"] * 100_000, "edge_type": "SIMILAR_SIZE"}
+    assert len(lines(tools, "what_if", **change)[0]) < 300
+    assert told(tools, "what_if", **change)["value"].endswith("...")
+    assert len(told(tools, "recall", topic=MANY)["topic"]) < 300
+    types = told(tools, "node_edges", **COMPANY, all_of=["SIMILAR_SIZE"] * 100_000)["types"]
+    assert types == ["SIMILAR_SIZE"]
 
 
 def test_a_tool_that_is_not_there_is_named(tools: Tools) -> None:

@@ -103,7 +103,7 @@ def test_no_decision_says_how_many_questions_would_settle_it() -> None:
     found = decide(pair(leaning), thresholds=Thresholds(margin=0.05))
     assert found.verdict == "no decision"
     assert found.needed is not None and 120 < found.needed < 2000
-    within = decide(pair(LEVEL), thresholds=Thresholds(margin=0.15))
+    within = decide(pair(LEVEL), thresholds=Thresholds(margin=0.12))
     assert within.needed is not None and within.needed > 120
 
 

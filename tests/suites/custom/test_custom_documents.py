@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memassay.core.errors import DataError
-from memassay.suites.custom.documents import SCOPE, Documents, documents_of, read_documents
+from memassay.core.types import Document
+from memassay.suites.custom.documents import (
+    SCOPE,
+    Documents,
+    Unreadable,
+    documents_of,
+    file_document,
+    read_documents,
+    text_of,
+)
 from memassay.suites.custom.lines import Row
 
 Write = Callable[..., Path]
@@ -129,6 +138,20 @@ def test_a_folder_with_nothing_to_read(tmp_path: Path) -> None:
     assert "and 2 more); " in str(caught.value)
     with pytest.raises(DataError, match="there is no such folder or file; give --docs"):
         read_documents(tmp_path / "none")
+
+
+def test_a_reader_of_its_own_for_an_ending(folder: Path) -> None:
+    def halves(raw: bytes, name: str) -> list[Document]:
+        if raw == b"torn":
+            raise Unreadable("torn")
+        return [file_document(f"{name}/{number}", half) for number, half in enumerate(text_of(raw).split("|"))]
+
+    (folder / "a.HALF").write_text("one|two", encoding="utf-8")
+    (folder / "b.half").write_text("torn", encoding="utf-8")
+    found = read_documents(folder, readers={".half": halves})
+    assert [name for name in only(found) if ".HALF" in name] == ["a.HALF/0", "a.HALF/1"]
+    assert found.skipped == {"b.half": "torn"} and len(only(found)) == 6
+    assert "a.HALF" in only(read_documents(folder))
 
 
 # -- JSON Lines ----------------------------------------------------------------------------------------------------

@@ -196,11 +196,12 @@ def delete(
     dir_: Dir = Path(),
     expect: Expect = None,
     strict: Strict = False,
+    max_tokens: Tokens = 0,
     dry_run: DryRun = False,
     index: Index = None,
     json_: Json = False,
 ) -> None:
-    _edit("delete", chosen.and_keys(keys or []), {}, expect, strict, dry_run, dir_, index, json_)
+    _edit("delete", chosen.and_keys(keys or []), {}, expect, strict, dry_run, dir_, index, json_, max_tokens)
 
 
 RENAME_HELP = """Give a page another key; links to it are rewritten everywhere.
@@ -213,11 +214,13 @@ def rename(
     old: Annotated[str, typer.Argument(help="The page's key.")],
     new: Annotated[str, typer.Argument(help="The key it gets.")],
     dir_: Dir = Path(),
+    max_tokens: Tokens = 0,
     dry_run: DryRun = False,
     index: Index = None,
     json_: Json = False,
 ) -> None:
-    reply = ask("rename", dir_, index, {"old_key": old, "new_key": new, "dry_run": dry_run}, write=not dry_run)
+    asked = {"old_key": old, "new_key": new, "dry_run": dry_run, "max_tokens": max_tokens}
+    reply = ask("rename", dir_, index, asked, write=not dry_run)
     show(reply, _changes(dry_run), json_)
 
 
@@ -253,11 +256,13 @@ def _edit(
     folder: Path,
     index: Path | None,
     json_: bool,
+    max_tokens: int = 0,
 ) -> None:
     """Carry out an operation of the query language on the pages that are chosen."""
     from memassay.core.errors import UsageError
     from memassay.knowledge.answers import Reply, changes
     from memassay.knowledge.conditions import value_in
+    from memassay.knowledge.fitting import fitted
     from memassay.knowledge.library import page_of
 
     condition = chosen.condition()
@@ -271,7 +276,8 @@ def _edit(
             page_of(store.library, store.key(key))
         check_keys(store, chosen.named)
         outcome = store.query(operation, document, strict=strict and not dry, dry_run=dry)
-    show(Reply(changes(outcome.changes)), _changes(dry), json_)
+        told = fitted(changes(outcome.changes), max_tokens, store.snapshot.tokens)
+    show(Reply(*told), _changes(dry), json_)
 
 
 def _setting(given: str) -> tuple[str, Any]:

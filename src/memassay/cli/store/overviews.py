@@ -19,6 +19,7 @@ from memassay.cli.store.options import (
     Selection,
     ShownAs,
     TableFormat,
+    Tokens,
     selecting,
 )
 from memassay.cli.store.reading import fields_of
@@ -43,6 +44,7 @@ def tree(
     dir_: Dir = Path(),
     depth: Annotated[int, typer.Option("--depth", min=0, max=255, help="Levels below the first; 0 to the end.")] = 4,
     project: Project = None,
+    max_tokens: Tokens = 0,
     index: Index = None,
     shape: ShownAs = Format.MARKDOWN,
     json_: Json = False,
@@ -51,7 +53,7 @@ def tree(
 
     check_shape(json_, shape)
     shown = None if shape is Format.KEYS else fields_of(project, "--project")
-    asked = {"keys": keys or [], "depth": depth, "project": shown}
+    asked = {"keys": keys or [], "depth": depth, "project": shown, "max_tokens": max_tokens}
     show(ask("tree", dir_, index, asked, chosen=chosen), notes.outline, json_, shape)
 
 
@@ -65,10 +67,11 @@ def squash(
     key: Key,
     dir_: Dir = Path(),
     depth: Annotated[int, typer.Option("--depth", min=0, max=255, help="Levels written out; 0 to the end.")] = 2,
+    max_tokens: Tokens = 0,
     index: Index = None,
     json_: Json = False,
 ) -> None:
-    reply = ask("squash", dir_, index, {"key": key, "depth": depth})
+    reply = ask("squash", dir_, index, {"key": key, "depth": depth, "max_tokens": max_tokens})
     show(reply, lambda text: str(text).removesuffix("\n"), json_)
 
 
@@ -93,6 +96,7 @@ def stats(
     threshold: Annotated[
         float, typer.Option("--threshold", "-t", min=0, max=1, help="From which likeness on they do.")
     ] = 0.85,
+    max_tokens: Tokens = 0,
     index: Index = None,
     shape: Annotated[TableFormat, typer.Option("--format", "-f", help="How to show it; csv has a line per page.")] = (
         TableFormat.MARKDOWN
@@ -103,6 +107,7 @@ def stats(
     from memassay.core.errors import UsageError
     from memassay.knowledge.answers import Reply
     from memassay.knowledge.conditions import condition
+    from memassay.knowledge.fitting import fitted
     from memassay.knowledge.selection import Selector
 
     check_shape(json_, shape)
@@ -114,11 +119,14 @@ def stats(
         selector = Selector(condition=None if wanted is None else condition(wanted))
         with opened(dir_, index) as store:
             check_keys(store, chosen.named)
-            reply = Reply(store.table(selector.keys(store.library)))
+            rows = store.table(selector.keys(store.library))
+            reply = Reply(*fitted(rows, max_tokens, store.snapshot.tokens))
     elif chosen.only_key is not None:
-        reply = ask("stats", dir_, index, {"key": chosen.only_key, "threshold": threshold})
+        asked = {"key": chosen.only_key, "threshold": threshold, "max_tokens": max_tokens}
+        reply = ask("stats", dir_, index, asked)
     else:
-        reply = ask("stats", dir_, index, {"similar": similar, "threshold": threshold}, chosen=chosen)
+        asked = {"similar": similar, "threshold": threshold, "max_tokens": max_tokens}
+        reply = ask("stats", dir_, index, asked, chosen=chosen)
     show(reply, notes.facts, json_, shape)
 
 

@@ -34,7 +34,8 @@ class Association:
         seed: of the world and of its questions.
         scale: entities on the first day, 3 to 1,000,000; 2,000 as published, or a few in the sample.
         tasks: questions per kind; None asks the published twenty, four per kind.
-        pilot: a file that ``memassay association pilot`` wrote: questions that were too easy are replaced.
+        pilot: a file that ``memassay association pilot`` wrote: questions that were too easy are replaced;
+            it must be of the same world.
         gate: the wording of the published gate: ``release``, ``2026-09-11`` or ``draft``.
         equal_briefs: whether every form comes with worked examples; else the graph alone does, as published.
         sample: a small world with few questions; its numbers carry no verdict.
@@ -111,7 +112,7 @@ class Association:
 
     @cached_property
     def _avoid(self) -> tuple[str, ...]:
-        return read_pilot(self._pilot) if self._pilot else ()
+        return read_pilot(self._pilot, self.world.digest) if self._pilot else ()
 
     # -- how it is asked and graded --------------------------------------------------------------------------------
 

@@ -153,4 +153,17 @@ def reading(place: Path, name: str) -> Iterator[None]:
             error if str(error).startswith("The store in ") else damaged(place, f"{name} is wrong ({error})")
         ) from error
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        raise damaged(place, f"{name} cannot be read ({type(error).__name__})") from error
+        raise damaged(place, f"{name} cannot be read ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with the content of a file, in words."""
+    match error:
+        case json.JSONDecodeError():
+            return "its JSON is damaged"
+        case UnicodeDecodeError():
+            return "it is no UTF-8 text"
+        case KeyError(args=(str(name),)):
+            return f"it has no {name!r}"
+        case _:
+            return "its content is not what a build writes"

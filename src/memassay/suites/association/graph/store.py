@@ -32,6 +32,8 @@ EMBEDDING = "embedding"
 
 _MIDNIGHT = datetime.fromisoformat(f"{FIRST_DAY}T00:00:00").replace(tzinfo=UTC)
 _DAY_MS = 24 * 60 * 60 * 1000
+ECHOED = 200
+"""Characters of what a caller gave that are said back to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +120,10 @@ class Calendar:
             UsageError: the date is none or outside the window, or there is no such commit.
         """
         if isinstance(at, str):
-            day = day_of(at)
+            day = day_of(cut(at))
             return self.ends[day], day
         if not 0 <= at <= self.ends[-1]:
-            raise UsageError(f"The graph store has no commit {at}: its commits are 0 to {self.ends[-1]}.")
+            raise UsageError(f"The graph store has no commit {cut(str(at))}: its commits are 0 to {self.ends[-1]}.")
         commit = at
         while (time := self._time_of(commit)) is None and commit < self.ends[-1]:
             commit += 1
@@ -227,6 +229,11 @@ def fields_of(props: Mapping[str, Any]) -> dict[str, Any]:
 def frozen(value: Any) -> Any:
     """A value with lists as tuples, as the world has it."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def cut(text: str) -> str:
+    """The beginning of what a caller gave, as it is said back."""
+    return text if len(text) <= ECHOED else f"{text[:ECHOED]}..."
 
 
 def one_line(error: BaseException) -> str:

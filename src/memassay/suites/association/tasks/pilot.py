@@ -22,7 +22,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from memassay.core.digest import digest_of
-from memassay.core.errors import DataError
+from memassay.core.errors import DataError, UsageError
 from memassay.core.types import Frozen, Task
 from memassay.suites.association.tasks.record import targets_of
 
@@ -48,12 +48,14 @@ class Pilot(Frozen):
         avoid: the targets of what was too easy, sorted; what ``tasks_of`` takes.
         stamps: the turns that a task took, by its fingerprint.
         rounds: what was asked, in order.
+        facts: the digest of the world whose questions were asked; "" in a file that was written before it was kept.
     """
 
     floor: int = FLOOR
     avoid: tuple[str, ...] = ()
     stamps: Mapping[str, int] = Field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
+    facts: str = ""
 
 
 def fingerprint(task: Task) -> str:
@@ -96,23 +98,34 @@ def judged(pilot: Pilot, tasks: Sequence[Task], turns: Mapping[str, int | None],
     )
 
 
-def load_pilot(path: Path) -> Pilot:
+def load_pilot(path: Path, facts: str = "") -> Pilot:
     """The pilot in a file.
+
+    Args:
+        path: of the file.
+        facts: the digest of the world that it must be of, or "" for any.
 
     Raises:
         DataError: there is no such file, or it is no pilot's.
+        UsageError: it is the pilot of another world.
     """
     try:
-        return Pilot.model_validate_json(path.read_bytes())
+        pilot = Pilot.model_validate_json(path.read_bytes())
     except OSError as error:
         raise DataError(f"The pilot {path} cannot be read ({error.strerror}): name the file of a pilot.") from None
     except ValidationError:
         raise DataError(f"{path} is not the file of a pilot: make it anew.") from None
+    if facts and pilot.facts not in ("", facts):
+        raise UsageError(
+            f"{path} is the pilot of the world {pilot.facts} and this is the world {facts}: "
+            "name a pilot made with this seed and scale."
+        )
+    return pilot
 
 
-def read_pilot(path: Path) -> tuple[str, ...]:
+def read_pilot(path: Path, facts: str = "") -> tuple[str, ...]:
     """The avoid list of the pilot in a file; see :func:`load_pilot`."""
-    return load_pilot(path).avoid
+    return load_pilot(path, facts).avoid
 
 
 def write_pilot(pilot: Pilot, path: Path) -> None:
