@@ -36,7 +36,7 @@ _CHECK_HELP = """Ask the graph's engine for a second opinion on the truth and on
 
 What the engine disputes goes on the avoid list of --out, which the next run takes as its pilot.
 
-At scale 2,000 it takes minutes: some 290 histories are read, each from the whole log.
+At scale 2,000 it takes minutes (five on two cores): some 290 histories are read, each from the whole log.
 
     memassay association check runs/association --out pilot.json
 """

@@ -114,6 +114,7 @@ class Stores:
         if report.store is not None and isinstance(memory, Verifies):
             limit = self.plan.experiment.limits.build_seconds
             await call(memory.verify, report.store, self.plan.corpora[scope], seconds=limit)
+            _check_unchanged(arm, report.store)  # what the memory does not look at, such as a page for readers
 
     async def build(self, arm: Arm, scope: str, build: int) -> BuildReport:
         """One store: reused if its spec has been built, else built; a memory's failure is a status, not an exception.
@@ -192,12 +193,7 @@ class Stores:
                 report = await self.build(arm, scope, build)
                 if report.store is None:
                     raise NoStore(report)
-                place = Path(report.store.location)
-                if digest_folder(place) != report.store.digest:
-                    raise EnvironmentProblem(
-                        f"The store {report.store.key} of {arm.name!r} was changed after it was built; "
-                        f"delete {place.parent} and run again."
-                    )
+                _check_unchanged(arm, report.store)
                 limit = self.plan.experiment.limits.build_seconds
                 self._open[key] = await call(self._memories[arm.name].open, report.store, seconds=limit)
             return self._open[key]
@@ -225,6 +221,15 @@ class Stores:
                 with contextlib.suppress(Exception):
                     await call(store.close, seconds=10)
         self._open.clear()
+
+
+def _check_unchanged(arm: Arm, store: StoreRef) -> None:
+    place = Path(store.location)
+    if digest_folder(place) != store.digest:
+        raise EnvironmentProblem(
+            f"The store {store.key} of {arm.name!r} was changed after it was built; "
+            f"delete {place.parent} and run again."
+        )
 
 
 def _progress(arm: str, documents: int, say: Callable[[str], None]) -> Callable[[int, int], None]:

@@ -297,7 +297,11 @@ def _agent(plan: Plan) -> dict[str, Any] | None:
     if not plan.answers:
         return None
     options = next((without_places(arm.agent_options) for arm in plan.contenders), {})
-    return {"name": plan.experiment.agent, "options": options, **dict(plan.identity.get("agent") or {})}
+    return {
+        "name": plan.experiment.agent,
+        "options": options,
+        **dict(sorted((plan.identity.get("agent") or {}).items())),
+    }
 
 
 def _judge(run: RunFolder, judge: ModelJudge, gathered: Gathered) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+import urllib.parse
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import IO, Any
 
+import httpx2
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED, CallToolResult, TextContent
 
 from memassay.agents.toolbox.box import Call, ToolResult, ToolSpec
@@ -21,6 +24,7 @@ _HANDED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TMPDIR")
 
 # The limit of an answer is the agent's to keep; this one only has to be longer.
 _CALL_SECONDS = 24 * 3600.0
+_CONNECT_SECONDS = 30.0
 
 # The shell leads a process group of its own (the client makes it so) and ends the group, itself included, once the
 # server is gone, whether it was told to stop or died: nothing that a server started outlives it.
@@ -41,7 +45,7 @@ async def tools_of(server: Server, stack: AsyncExitStack, start_seconds: float) 
     stack.callback(errors.close)
     try:
         # Servers of today know the handshake; the newer way of asking first makes some of them leave.
-        client = Client(_transport(server, errors), mode="legacy", read_timeout_seconds=start_seconds)
+        client = Client(_transport(server, errors, stack), mode="legacy", read_timeout_seconds=start_seconds)
         await stack.enter_async_context(client)
         listed = await _listed(client)
     except Exception as error:
@@ -56,9 +60,9 @@ async def tools_of(server: Server, stack: AsyncExitStack, start_seconds: float) 
     return [(listed[name], _caller(client, server, name)) for name in server.tools or sorted(listed)]
 
 
-def _transport(server: Server, errors: IO[str]) -> Any:
+def _transport(server: Server, errors: IO[str], stack: AsyncExitStack) -> Any:
     if server.url is not None:
-        return server.url
+        return streamable_http_client(server.url, http_client=_near(stack)) if _is_here(server.url) else server.url
     return stdio_client(
         StdioServerParameters(
             command=_WITH_ITS_GROUP[0],
@@ -69,6 +73,17 @@ def _transport(server: Server, errors: IO[str]) -> Any:
         ),
         errlog=errors,  # type: ignore[arg-type]  # any text file with a descriptor
     )
+
+
+def _is_here(url: str) -> bool:
+    return urllib.parse.urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def _near(stack: AsyncExitStack) -> httpx2.AsyncClient:
+    """A client for a server on this machine, which no proxy of the environment can reach; ``stack`` closes it."""
+    client = httpx2.AsyncClient(trust_env=False, timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_CALL_SECONDS))
+    stack.push_async_callback(client.aclose)
+    return client
 
 
 async def _listed(client: Client) -> dict[str, ToolSpec]:

@@ -29,7 +29,7 @@ from memassay.suites.association.gate import WORDINGS, published_gate
 from memassay.suites.association.material import cost_ratio, generator, our_gate, ratio
 from memassay.suites.association.published import published_interval
 
-BASELINE, GATED = "sqlite", "graph"
+BASELINE, GATED, FILES = "sqlite", "graph", "json-files"
 """The arms that the study holds against each other, by their usual names."""
 DIFFERENCES: Mapping[str, Measure] = {
     "score": score,
@@ -77,7 +77,9 @@ def conclude(
     roles = {row.arm: row.role for row in rows}
     baselines = [arm for arm, role in roles.items() if role == "baseline"]
     baseline = baselines[0] if BASELINE not in roles and len(baselines) == 1 else BASELINE
-    gated = [GATED] if GATED in roles else sorted(arm for arm, role in roles.items() if role == "contender")
+    # The study's gate is the graph's, and the folder of files does not stand in for it; a memory of the user's own may.
+    others = sorted(arm for arm, role in roles.items() if role == "contender" and arm != FILES)
+    gated = [GATED] if GATED in roles else others
     cells = Cells(rows, baseline, gated)
     listed = [_cell(row, server_tools) for row in cells.rows]
     found = {

@@ -91,6 +91,7 @@ class Association:
         """The world's facts, and what was asked of it."""
         return {
             "facts": self.world.digest,
+            "sample": self.sample,
             "seed": self._seed,
             "scale": self._scale,
             "tasks_per_kind": self._count,
