@@ -20,9 +20,12 @@ BLANKS = " \t\r\n"
 # the time.
 _WORDS = r"[^\x00-\x1f\x7f#&*<>\[\\\]_`|~\ud800-\udfff]*+"
 _LINK = rf"""(?<!!)\[((?:[^\W_]|["(]){_WORDS})(?<!\s)\]\(([A-Za-z0-9_./%-]++)\)"""
-_BEGINNING = rf"""(?:[^\W\d_]|["(]|[0-9]++(?![.)])|{_LINK})"""
-_PLAIN_LINE = rf"(?:#{{1,6}} )?{_BEGINNING}{_WORDS}(?:(?:&(?![A-Za-z#])|{_LINK}){_WORDS})*+"
-_PLAIN = re.compile(rf"\n*+(?:{_PLAIN_LINE}(?:\n++|\Z))*+")
+# Without its groups, which nothing reads there. Groups are not repeated possessively: before Python 3.11.5 that may
+# match nothing.
+_ANY_LINK = rf"""(?<!!)\[(?:[^\W_]|["(]){_WORDS}(?<!\s)\]\([A-Za-z0-9_./%-]++\)"""
+_BEGINNING = rf"""(?:[^\W\d_]|["(]|[0-9]++(?![.)])|{_ANY_LINK})"""
+_PLAIN_LINE = rf"(?:#{{1,6}} )?{_BEGINNING}{_WORDS}(?:(?:&(?![A-Za-z#])|{_ANY_LINK}){_WORDS})*"
+_PLAIN = re.compile(rf"\n*+(?:{_PLAIN_LINE}(?:\n++|\Z))*")
 _PLAIN_LINK = re.compile(_LINK)
 _PLAIN_BLOCK = re.compile(r"(#+) (.+)|[^#\n].*(?:\n[^#\n].*)*")
 

@@ -118,7 +118,7 @@ def summarise(
         ),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),
-        "suite_settings": dict(plan.identity.get("suite_settings", {})),
+        "suite_settings": dict(sorted(plan.identity.get("suite_settings", {}).items())),
         "words": dict(getattr(plan.suite, "words", {})),
         "titles": {m.name: m.title for m in plan.all_metrics if m.title},
         "answer_metrics": answer_metrics(plan),
