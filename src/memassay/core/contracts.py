@@ -339,8 +339,9 @@ class Suite(Protocol):
     - ``criteria(variant) -> str``: what a right answer is, for judges with a model.
     - ``controls() -> Sequence[Control]``: control arms of its own, where its questions have no gold evidence for the
       usual ones.
-    - ``conclude(outcomes) -> Mapping``: a verdict and tables of its own, from every cell of the arms; it stands under
-      ``conclusion`` in the summary, for ``sections``. Its ``said`` is a list of sentences for the terminal.
+    - ``conclude(outcomes, planned) -> Mapping``: a verdict and tables of its own, from every cell of the arms and the
+      names of all that were planned, measured or not; it stands under ``conclusion`` in the summary, for ``sections``.
+      Its ``said`` is a list of sentences for the terminal.
     """
 
     name: str

@@ -25,7 +25,12 @@ def conclusion_of(
         unavailable: arms that cannot be measured.
     """
     conclude = getattr(plan.suite, "conclude", None)
-    return conclude(list(_outcomes(run, plan, counted, unavailable))) if conclude else {}
+    if conclude is None:
+        return {}
+    found: Mapping[str, Any] = conclude(
+        list(_outcomes(run, plan, counted, unavailable)), [arm.name for arm in plan.contenders]
+    )
+    return found
 
 
 def _outcomes(

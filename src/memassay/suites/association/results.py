@@ -29,7 +29,7 @@ from memassay.suites.association.gate import WORDINGS, published_gate
 from memassay.suites.association.material import cost_ratio, generator, our_gate, ratio
 from memassay.suites.association.published import published_interval
 
-BASELINE, GATED, FILES = "sqlite", "graph", "json-files"
+BASELINE, GATED = "sqlite", "graph"
 """The arms that the study holds against each other, by their usual names."""
 DIFFERENCES: Mapping[str, Measure] = {
     "score": score,
@@ -55,17 +55,19 @@ def conclude(
     *,
     server_tools: Collection[str] = (),
     cap_usd: float | None = None,
+    planned: Collection[str] = (),
 ) -> dict[str, JsonValue]:
     """Everything that the sections of a report are made of.
 
     The baseline is the arm ``sqlite``, else the only arm with the role; under the gate is the arm ``graph``, else every
-    contender.
+    contender; nobody where a graph was planned and could not be measured.
 
     Args:
         rows: every cell of every arm, in any order.
         wording: of the published gate: ``draft``, ``2026-09-11`` or ``release``.
         server_tools: names of the tools that the memory's own server offers; names that begin with ``mcp__`` count
             as well.
+        planned: names of all arms of the run, measured or not.
         cap_usd: the limit of US dollars of one cell, to stand in for a missing cost; or None.
 
     Returns:
@@ -77,9 +79,9 @@ def conclude(
     roles = {row.arm: row.role for row in rows}
     baselines = [arm for arm, role in roles.items() if role == "baseline"]
     baseline = baselines[0] if BASELINE not in roles and len(baselines) == 1 else BASELINE
-    # The study's gate is the graph's, and the folder of files does not stand in for it; a memory of the user's own may.
-    others = sorted(arm for arm, role in roles.items() if role == "contender" and arm != FILES)
-    gated = [GATED] if GATED in roles else others
+    # A graph that was planned and could not be measured has nobody to stand in for it at its gate.
+    others = sorted(arm for arm, role in roles.items() if role == "contender")
+    gated = [GATED] if GATED in {*roles, *planned} else others
     cells = Cells(rows, baseline, gated)
     listed = [_cell(row, server_tools) for row in cells.rows]
     found = {

@@ -142,9 +142,9 @@ class Association:
 
     # -- what is concluded -----------------------------------------------------------------------------------------
 
-    def conclude(self, outcomes: Sequence[Outcome]) -> Mapping[str, JsonValue]:
+    def conclude(self, outcomes: Sequence[Outcome], planned: Sequence[str] = ()) -> Mapping[str, JsonValue]:
         """The gate as published and ours, and the tables of the published summary."""
-        found = conclude(outcomes, self._gate, server_tools=TOOLS)
+        found = conclude(outcomes, self._gate, server_tools=TOOLS, planned=planned)
         gates: Any = found.get("gate") or {}
         said: list[JsonValue] = [
             f"Gate {name}: {gates[key]['verdict']}."

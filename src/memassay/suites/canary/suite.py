@@ -175,7 +175,7 @@ class Canary:
 
     # -- what is concluded -----------------------------------------------------------------------------------------
 
-    def conclude(self, outcomes: Sequence[Outcome]) -> Mapping[str, JsonValue]:
+    def conclude(self, outcomes: Sequence[Outcome], planned: Sequence[str] = ()) -> Mapping[str, JsonValue]:
         """The decision by the rule that was fixed, and what it is made of."""
         found = conclude(
             outcomes, weights=self.weights, incumbent=self._incumbent, rule=self._rule, budget=self._budget
