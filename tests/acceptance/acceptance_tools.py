@@ -65,8 +65,8 @@ def equal_runs(one: Path, two: Path) -> None:
 
 
 def stable(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary without what names the folder, measures time or counts reads."""
-    kept = {k: v for k, v in summary.items() if k not in ("run", "test_reads")}
+    """A summary without what names the folder, says when, measures time or counts reads."""
+    kept = {k: v for k, v in summary.items() if k not in ("run", "registration", "test_reads")}
     kept["arms"] = {
         name: {k: v for k, v in arm.items() if k != "usage"} | {"tokens": arm["usage"]["tokens_per_dossier"]}
         for name, arm in summary["arms"].items()

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from association_kit import FEW, FILES, THREE, command, once, shared
+from association_kit import FEW, FILES, THREE, command
 from hotpotqa_kit import CHOSEN, RunCases
 
 from kit import Cli
+from session import once, shared
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same for the smallest world with twenty tasks, on all three forms; ``build.txt`` is what ``build`` said."""
+    """The same for a small world with twenty tasks, on all three forms; ``build.txt`` is what ``build`` said."""
     pytest.importorskip("mushroomdb")
     pytest.importorskip("mcp")
     base = shared(tmp_path_factory, "association-three")

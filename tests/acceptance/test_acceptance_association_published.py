@@ -26,15 +26,14 @@ from association_kit import (
     copied,
     near_of,
     nothing_graded,
-    once,
     place_of,
     refusal,
     scores,
-    shared,
     tasks_of,
 )
 
 from kit import Cli
+from session import once, shared
 
 TARGETS: dict[int, tuple[str, tuple[Any, ...], int]] = {
     1: ("why", ("talent-000141", "company-000153"), 5),
@@ -162,7 +161,7 @@ def test_the_files_alone_answer_the_published_twenty(published: Path) -> None:
 
 
 def test_thirteen_of_a_kind_are_65_with_both_roles(published: Path, cli: Cli, workplace: Path) -> None:
-    flags = ("--memory", FILES, "--tasks", "13", "--stores", published / "stores")
+    flags = ("--memory", "sqlite,other=sqlite", "--tasks", "13", "--stores", published / "stores")
     ran = cli("run", "association", *flags, "--out", "r", "--json")
     assert ran.code == 0, ran.err
     tasks = tasks_of(workplace / "r")
@@ -267,7 +266,7 @@ def test_the_engine_disputes_nothing(three: Path, cli: Cli) -> None:
     checked = cli("association", "check", three / "runs" / "r")
     assert checked.code == 0, checked.err + checked.out
     assert "3 forms compared: 0 disagreements" in checked.out
-    assert "240 probes of the engine: 0 disagreements" in checked.out
+    assert "240 probes of the engine (200 pairs, 20 links, 20 histories): 0 disagreements" in checked.out
     assert "20 questions put to the engine: 0 disputed" in checked.out
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from association_kit import THREE
 
 from kit import Cli
 from peer_programs import use_peer
@@ -39,9 +40,9 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
         yield server
 
 
-def test_claude_answers_all_three_forms(cli: Cli, model: MessagesServer, tmp_path: Path) -> None:
+def test_claude_answers_all_three_forms(three: Path, cli: Cli, model: MessagesServer, tmp_path: Path) -> None:
     ran = cli(
-        "run", "association", "--sample", "--limit", "1", "--out", str(tmp_path / "run"), "--json",
+        "run", *THREE, "--stores", three / "stores", "--limit", "1", "--out", str(tmp_path / "run"), "--json",
         "--agent", "claude-code", "--model", "claude-sonnet-4-6", "--set", f"agent.base_url={model.url}",
         "--set", "agent.profile=scoped", "--set", "agent.shell=true", "--set", "agent.scripted=true", "--workers", "2",
     )  # fmt: skip

@@ -229,6 +229,25 @@ def test_time_is_limited_and_what_was_spent_is_kept(box: Box) -> None:
     assert [line["event"] for line in lines(step)] == ["request", "response", "tool", "end"]
 
 
+@pytest.mark.parametrize(("code", "status"), [(429, Status.RATE_LIMIT), (529, Status.API_ERROR)])
+def test_a_limit_of_time_that_a_provider_used_up_is_the_providers(
+    code: int, status: Status, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "FIRST_WAIT", 30.0)
+    step, server = claude([Turn(status=code)], limit_seconds=1.0)
+    assert step.status is status and step.detail.startswith(
+        f"no answer after 1 s; the last request had failed: HTTP {code}"
+    )
+    assert len(server.bodies) == 1
+    assert [line["event"] for line in lines(step)] == ["failed", "request", "end"]
+
+
+def test_a_limit_of_time_after_a_provider_came_back_is_the_arms(box: Box) -> None:
+    turns = [Turn(calls=(("search", {}),)), Turn(silent=True)]
+    step, _ = claude(turns, [Turn(status=529)], toolset=TOOLS, limit_seconds=1.5)
+    assert (step.status, step.detail) == (Status.LIMIT_TIME, "no answer after 1.5 s")
+
+
 # -- what must not count -------------------------------------------------------------------------------------------
 
 

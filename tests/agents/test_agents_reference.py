@@ -36,7 +36,7 @@ from memassay.agents.reference import UNKNOWN, Reference, sql
 from memassay.agents.reference.mistakes import MISTAKES
 from memassay.agents.reference.questions import Alike, Links, Multihop, Retraction, Why, read
 from memassay.core.contracts import Agent
-from memassay.core.errors import UnknownName
+from memassay.core.errors import UnknownName, UsageError
 from memassay.core.types import CellKey, Request, Status, Step, Toolset
 
 FORMS: dict[str, Callable[[Path], Path]] = {"json-files": write_files, "sqlite": write_sqlite}
@@ -301,3 +301,12 @@ def test_what_it_is() -> None:
     assert isinstance(agent, Agent)
     assert (agent.model, agent.accesses) == ("none", frozenset({"tools", "folder"}))
     assert agent.identity() == {"version": 1, "tokens": "chars4"}
+
+
+@pytest.mark.parametrize("memory", ["graph", "plug-in/graph"])
+def test_the_folder_of_a_graph_does_not_hold_the_world(memory: str) -> None:
+    pytest.importorskip("mcp")
+    with pytest.raises(UsageError, match=f"cannot answer from the folder of '{memory}'.*; take {memory}/tools.$"):
+        Reference().check({"folder"}, memory)
+    for access, able in (({"tools"}, memory), ({"tools", "folder"}, memory), ({"folder"}, "json-files")):
+        Reference().check(access, able)

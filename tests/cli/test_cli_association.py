@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kit import Cli
-from memassay.cli import association
+from memassay.cli import association, estimate
 from memassay.core.errors import UsageError
 from memassay.core.types import Answer, Arm, BuildReport, CellKey, Status, StoreRef, Usage
 from memassay.runs.folder import RunFolder
@@ -55,6 +55,32 @@ def test_a_store_that_is_gone_is_one_sentence(built: tuple[RunFolder, Any], tmp_
     with pytest.raises(UsageError, match=r"The store of 'sqlite' is not in .*stores; .*--stores") as error:
         association._forms(folder, plan, None)
     assert "delete" not in str(error.value)
+
+
+# -- the plan ------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_says_the_world_the_questions_and_the_gate_and_a_run_begins_with_it(cli: Cli, workplace: Path) -> None:
+    flags = ("--scale", "613", "--tasks", "1", "--memory", "sqlite", "--set", "association.gate=draft")
+    said = (
+        f"world of seed 20260910, scale 613, 90 days (facts {make_world(scale=613).digest}); 1 question of each of 5 "
+        "kinds; gate as published, wording draft, beside that of docs/statistics.md"
+    )
+    planned = cli("plan", "association", *flags)
+    assert planned.code == 0, planned.err
+    assert [line.split(maxsplit=1)[1] for line in planned.out.splitlines() if line.startswith("about ")] == [said]
+    ran = cli("run", "association", *flags, "--limit", "1", "--no-controls", "--out", "r", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.err.splitlines()[0] == said
+    assert estimate.about(object()) == [], "a suite need not say anything"
+
+
+def test_the_folder_of_a_graph_alone_is_refused_before_anything_is_planned(cli: Cli, workplace: Path) -> None:
+    for command in (("plan",), ("run", "--out", "r")):
+        refused = cli(command[0], "association", "--arm", "graph/folder", *command[1:])
+        assert refused.code == 2
+        assert refused.complaint.endswith("its world is behind its tools; take graph/tools.")
+    assert list(workplace.iterdir()) == []
 
 
 # -- the pilot -----------------------------------------------------------------------------------------------------
@@ -109,6 +135,64 @@ def test_the_pilot_of_another_world_is_refused(tmp_path: Path) -> None:
     for own in ({"facts": digest}, {}):
         path.write_text(json.dumps({"avoid": ["talent-000001"], **own}), encoding="utf-8")
         assert Association(scale=40, pilot=str(path)).identity()["avoided"] == ["talent-000001"]
+
+
+# -- the second opinion --------------------------------------------------------------------------------------------
+
+
+def _settled(*, stands: bool, disputed: tuple[str, ...] = ("assoc-why-1: the graph store's answer lacks x.",)) -> Any:
+    return SimpleNamespace(stands=stands, disputed=disputed)
+
+
+def test_a_disputed_question_names_the_two_commands_that_replace_it() -> None:
+    settings = {"seed": 20260910, "scale": 2000, "tasks_per_kind": None}
+    run, out = Path("runs/a"), Path("mine.json")
+    again = "  memassay run association --set association.seed=20260910 --scale 2000 --set association.pilot="
+    _, first, second = association._next(run, None, settings, _settled(stands=True))
+    assert first == "  memassay association check runs/a --out avoid.json"
+    assert second == f"{again}avoid.json --out NEW"
+    _, only = association._next(run, out, {**settings, "tasks_per_kind": 13}, _settled(stands=True))
+    assert only == f"{again.replace('2000 ', '2000 --tasks 13 ')}mine.json --out NEW"
+    assert association._next(run, out, settings, _settled(stands=True, disputed=())) == []
+    [line] = association._next(run, out, settings, _settled(stands=False))
+    assert "do not agree on this world" in line
+
+
+def test_check_replaces_what_the_engine_disputes_and_asks_it_about_that_too(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, workplace: Path
+) -> None:
+    """A world of 40, whose first question has a wrong answer; the set has one question of a kind."""
+    pytest.importorskip("mushroomdb")
+    from memassay.core.contracts import BuildContext
+    from memassay.core.types import Corpus, Gold
+    from memassay.suites.association import tasks as module
+    from memassay.suites.association.forms import JsonFiles
+    from memassay.suites.association.graph import Graph, crosscheck
+
+    world = make_world(seed=7, scale=40)
+    forms = {}
+    for name, memory in (("json-files", JsonFiles()), ("graph", Graph())):
+        forms[name] = workplace / name
+        forms[name].mkdir()
+        memory.build(Corpus(id="world", documents=(), native=world, digest=world.digest), forms[name], BuildContext())
+    [right] = tasks_of(make_world(seed=7, scale=1000), count=1)[:1]
+    wrong = right.model_copy(update={"gold": {"original": Gold(answer="job-999999")}})
+    settings = {"seed": 7, "scale": 40, "tasks_per_kind": 1, "avoided": ["company-000009"]}
+    plan = SimpleNamespace(identity={"suite_settings": settings}, tasks=[wrong])
+    drawn: list[Any] = []
+    monkeypatch.setattr(association, "_run", lambda path: (None, plan, []))
+    monkeypatch.setattr(association, "_forms", lambda folder, plan, stores: forms)
+    monkeypatch.setattr(module, "tasks_of", lambda world, count, avoid: drawn.append(sorted(avoid)) or [right])
+    monkeypatch.setattr(crosscheck, "verify_task", lambda task, reader: "assoc-why-1: no." if task is wrong else None)
+    ran = cli("association", "check", "r", "--out", "avoid.json")
+    assert ran.code == 1
+    assert "2 forms compared: 0 disagreements\n" in ran.out
+    assert "(200 pairs, 20 links, 20 histories): 0 disagreements\n" in ran.out
+    assert "1 questions put to the engine: 1 disputed\n  assoc-why-1: no.\nThe engine agrees with what is" in ran.out
+    assert ran.out.splitlines()[-1].endswith("--tasks 1 --set association.pilot=avoid.json --out NEW")
+    avoided = sorted({"company-000009", *map(str, right.payload["target"])})  # type: ignore[arg-type]
+    assert drawn == [avoided]
+    assert list(load_pilot(Path("avoid.json"), world.digest).avoid) == avoided
 
 
 # -- whose fault ---------------------------------------------------------------------------------------------------

@@ -190,6 +190,22 @@ def test_options_that_do_not_fit(cli: Cli, docs: Path, asked: Callable[..., Path
 # -- before it -----------------------------------------------------------------------------------------------------
 
 
+def test_what_is_chosen_by_can_be_registered_and_published_first(
+    cli: Cli, docs: Path, asked: Callable[..., Path], workplace: Path
+) -> None:
+    path = asked(*questions(5))
+    args = ("choose", "--docs", docs, "--questions", path, "--memory", "files", "--out", "runs/c")
+    ran = cli(*args, "--register")
+    assert ran.code == 0 and len(ran.out) == 65, ran.err
+    assert not (workplace / "runs" / "c" / "builds.jsonl").exists()
+    assert cli(*args, "--registered", "0" * 64).code == 2
+    ran = cli(*args, "--registered", ran.out.strip(), "--json")
+    assert ran.code in (0, 4) and ran.json["registration"]["first"] and ran.json["registration"]["alone"]
+    asked(*questions(5)[:4])
+    ran = cli(*args, "--amend", "one was wrong")
+    assert ran.code == 2 and "runs/c holds a different run. suite_settings.questions" in ran.err
+
+
 def test_a_draft_is_written_once_and_refused_until_it_is_filled_in(cli: Cli, docs: Path, workplace: Path) -> None:
     ran = cli("choose", "init", docs, "--per-family", "2")
     assert ran.code == 0, ran.err

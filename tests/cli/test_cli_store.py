@@ -129,7 +129,9 @@ def test_stats_tell_of_pages_that_are_never_edited(cli: Cli, notes: Path) -> Non
 def test_a_small_budget_is_told_on_standard_error(cli: Cli, notes: Path) -> None:
     ran = cli("store", "search", "boiler ada", "-d", notes, "--max-tokens", "70", "--json")
     assert len(ran.json) == 1
-    assert ran.err.startswith("1 of 3 are shown") and "Raise max_tokens" in ran.err
+    assert ran.err.startswith("1 of 3 are shown") and ran.err.endswith(
+        "Raise --max-tokens, or read whole pages with retrieve.\n"
+    )
 
 
 def test_find(cli: Cli, notes: Path) -> None:
@@ -350,5 +352,5 @@ def test_a_budget_cuts_what_is_said_and_says_so(command: list[str], cli: Cli, no
         assert (ran.code, ran.out, ran.err) == (0, whole.out, "")
     cut = cli("store", *command, "--max-tokens", "12", "-d", notes)
     assert cut.code == 0 and len(cut.out) < len(whole.out)
-    assert cut.err.endswith("Raise max_tokens, or ask for less.\n")
+    assert cut.err.endswith("Raise --max-tokens, or ask for less.\n")
     assert cli("store", *command, "--max-tokens", "-1", "-d", notes).code == 2

@@ -5,7 +5,7 @@ import pytest
 
 from memassay.core.errors import UnknownName
 from memassay.core.types import Corpus, Document, Dossier, Evidence, Gold, Passage, Task, Unit
-from memassay.core.views import CONTROLS, Surroundings, view
+from memassay.core.views import CONTROLS, Surroundings, applicable, view
 
 UNITS = [Unit(id=f"D{d}:{n}", text=f"words {d} {n}", speaker="Ada") for d in (1, 2) for n in range(1, 7)]
 CORPUS = Corpus(
@@ -38,7 +38,7 @@ def ids(dossier: Dossier) -> list[str]:
 
 
 def test_the_controls_of_the_contract() -> None:
-    assert set(CONTROLS) == {"oracle", "empty", "random", "shuffled-gold"}
+    assert set(CONTROLS) == {"oracle", "empty", "random", "shuffled-gold", "stale"}
     with pytest.raises(UnknownName, match="oracle"):
         view("orcle")
 
@@ -95,3 +95,11 @@ def test_views_are_pure(name: str) -> None:
     twice = [view(name)(TASKS[3], FULL, around()) for _ in range(2)]
     assert twice[0] == twice[1]
     assert before == ([t.model_dump() for t in TASKS], CORPUS.model_dump())
+
+
+def test_stale_shows_what_was_true_before_and_only_where_a_task_says_so() -> None:
+    changed = TASKS[0].model_copy(update={"payload": {"stale": [["polls every hour", "c/1"], ["by hand", ""]]}})
+    shown = view("stale")(changed, FULL, around())
+    assert [(p.text, p.doc_ids) for p in shown.passages] == [("polls every hour", ("c/1",)), ("by hand", ())]
+    assert view("stale")(TASKS[1], FULL, around()).status == "empty"
+    assert "stale" not in applicable(TASKS) and applicable([*TASKS, changed]) == list(CONTROLS)

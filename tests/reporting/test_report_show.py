@@ -9,7 +9,7 @@ import pytest
 from explained import BEACH, BUDGETS, FILLER, TURTLE, answer, dossier, task
 
 from memassay.core.errors import UnknownName
-from memassay.core.types import CellKey, Judgement
+from memassay.core.types import Answer, CellKey, Judgement, Status, Step
 from memassay.judging.evidence import EvidenceJudge
 from memassay.reporting import explain, missed, print_explanation
 from memassay.runs.folder import RunFolder
@@ -68,6 +68,26 @@ def test_missed_lists_what_the_headline_lost(folder: RunFolder) -> None:
         ["conv-1/q5", "files", "multi-hop"],
     ]
     assert list(missed(folder, "lexical")) == ["missed (below 1 at all@200): lexical 0 of 2"]
+
+
+def test_missed_counts_no_question_of_a_control(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    identity = {"tokens": "chars4", "budgets": [200], "arms": {"lexical": {"role": "contender"}}, "judges": {"e": {}}}
+    planted = [task(id=f"marker/conv-{n}", category="control:marker") for n in (1, 2)]
+    run.enter(identity, {}, "1of1", {}, [planted[0], task(), planted[1]])
+    with run.answer_writer("1of1") as answers, run.judge_writer("e", {}) as verdicts:
+        for asked, status in zip((*planted, task()), (Status.OK, Status.NETWORK, Status.OK), strict=True):
+            cell = CellKey(task=asked.id, arm="lexical")
+            answers.append(Answer(cell=cell, status=status, steps=(Step(status=status),)).model_dump_json())
+            if status is Status.OK:
+                verdict = Judgement(id=asked.id, judge="e", subjects=(cell,), scores={"all@200": 0.0})
+                verdicts.append(verdict.model_dump_json())
+    run.write_summary({"headline_metric": "all@200", "arms": {"lexical": {}}})
+    counts, *lines = missed(run)
+    assert counts == "missed (below 1 at all@200): lexical 1 of 1"
+    assert [line.split()[0] for line in lines] == ["conv-1/q4"], "neither missed nor counted as not judged"
+    with pytest.raises(UnknownName, match=r"Known: conv-1/q4\."):
+        explain(run, "marker/conv-3")
 
 
 def test_printing_is_plain_when_piped(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from memassay.reporting import arm_table, figures, markdown
 
 def test_what_the_run_cost_stands_at_its_head() -> None:
     made = answered()
-    made["judges"][0]["audit"]["usage"] = {"cost_usd": 0.0412}
+    made["judging"]["audits"] = [{"cost_usd": 0.0412}]
     line = "$194.77 (answers $188.25, judges $6.48, audits $0.041)"
     for text in every_form(made):
         assert line in text
@@ -24,12 +24,15 @@ def test_what_the_run_cost_stands_at_its_head() -> None:
 
 def test_a_cost_that_is_partly_unknown_says_so_and_none_is_not_mentioned() -> None:
     made = answered()
-    made["judges"][1]["usage"]["cost_usd"] = None
+    made["judging"]["judges"][1]["cost_usd"] = None
     for arm in made["arms"].values():
-        arm["usage"]["answers"] |= {"cost_usd": None, "reported_usd": None, "attempts_usd": 0.0}
+        arm["usage"]["answers"] |= {"cost_usd": None, "reported_usd": None, "attempts_usd": None}
     said = "cost: $3.24 (judges $3.24), and answers and judges at prices that our table lacks"
     assert said in " ".join(arm_table(made, 100).split())
-    made["judges"] = []
+    made["judging"] = {}
+    assert "cost: not known: answers at prices that our table lacks" in arm_table(made, 100)
+    for arm in made["arms"].values():
+        arm["usage"]["answers"]["attempts_usd"] = 0.0
     assert "cost:" not in arm_table(made, 100) and "cost:" not in markdown.render(made)
     assert "cost:" not in arm_table(summary(3), 100)
 

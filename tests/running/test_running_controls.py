@@ -2,18 +2,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from memassay.core.contracts import Grading
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Task
 from memassay.core.wording import normalise
-from memassay.running.controls import ceilings, chance_bands, expectations
+from memassay.running.controls import ceilings, chance_bands, check_suite, expectations
 from memassay.running.experiment import experiment_of
 from memassay.running.markers import MARKER
 from memassay.running.plan import Plan, make_plan
+from memassay.running.scores import Scores
 from memassay.runs.folder import RunFolder
 
 BUDGETS = (30, 60, 120, 400)
@@ -202,3 +204,24 @@ def test_where_no_arm_can_be_measured_nothing_failed(small_run: Callable[..., An
     assert "control shuffled-gold was not measured" in summary["publishable"]["reasons"]
     assert "no arm could be measured" in summary["publishable"]["reasons"]
     assert "failed" not in reasons(summary)
+
+
+def test_a_suite_asks_more_of_its_controls() -> None:
+    tasks = [Task(id=name, suite="s", scope="c", cluster="c", category="x", prompt="?") for name in "ab"]
+    first = Scores(tasks, values={"empty": {"x": np.array([0.0, 1.0])}}, missing=np.array([False, True]))
+    second = Scores(tasks, values={"m": {"y": np.array([1.0, 1.0])}}, missing=np.array([False, False]))
+
+    class Asks:
+        def checks(self, grading: Grading, given: Any, scores: Any) -> Any:
+            assert given == tasks and list(scores) == ["empty", "m"]
+            assert np.isnan(scores["empty"]["x"][1]) and scores["m"]["y"].tolist() == [1.0, 1.0]
+            return {
+                "stale": [{"passed": True}],
+                "open": [{"passed": True}, {"passed": None}],
+                "no": [{"passed": False}],
+            }
+
+    grading, by_judge = Grading(tokens="chars4", budgets=(40,), ks=()), {"one": first, "two": second}
+    found = check_suite(cast(Any, Asks()), grading, by_judge)
+    assert {name: one["passed"] for name, one in found.items()} == {"stale": True, "open": None, "no": False}
+    assert check_suite(cast(Any, object()), grading, by_judge) == {}

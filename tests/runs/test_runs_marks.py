@@ -92,8 +92,8 @@ def fresh(folder: Path, name: str) -> Path:
 
 
 def numbers(summary: Any) -> Any:
-    """A summary without what names the folder, measures time or counts reads."""
-    kept = {k: v for k, v in summary.items() if k not in ("run", "arms", "publishable", "test_reads")}
+    """A summary without what names the folder, says when, measures time or counts reads."""
+    kept = {k: v for k, v in summary.items() if k not in ("run", "arms", "publishable", "registration", "test_reads")}
     # Whether the source tree is clean may change while the tests run.
     kept["reasons"] = [r for r in summary["publishable"]["reasons"] if "uncommitted" not in r]
     kept["arms"] = {n: {k: v for k, v in arm.items() if k != "usage"} for n, arm in summary["arms"].items()}

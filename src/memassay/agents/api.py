@@ -13,7 +13,7 @@ from memassay.agents.talk import Talk
 from memassay.agents.toolbox import Toolbox, ToolsMissing, open_toolbox, require_mcp
 from memassay.core.asking import INSTRUCTIONS, message
 from memassay.core.types import ModelKind, Request, Status, Step, Usage
-from memassay.models.chat import Call, Chat, Message, Reply, Tool
+from memassay.models.chat import Call, Chat, ChatFailure, ChatModel, Message, Reply, Tool
 from memassay.models.names import open_model
 from memassay.models.prices import same_model
 from memassay.models.retries import TRIES, attempts
@@ -97,25 +97,26 @@ class Api:
         await self.prepare()
         started = time.perf_counter()
         talk = Talk(self._asked)
+        asked = _Asked(self._chat_model)
         try:
             async with asyncio.timeout(request.limit_seconds) as limit:
-                await self._answer(request, talk)
+                await self._answer(request, talk, asked)
         except TimeoutError:
             if not limit.expired():
                 raise
-            talk.end(Status.LIMIT_TIME, f"no answer after {request.limit_seconds:g} s")
+            talk.out_of_time(request.limit_seconds, asked.failed)
         except ToolsMissing as error:
             talk.end(Status.HARNESS, str(error))
         return talk.step(time.perf_counter() - started)
 
-    async def _answer(self, request: Request, talk: Talk) -> None:
+    async def _answer(self, request: Request, talk: Talk, asked: _Asked) -> None:
         if request.toolset.servers or request.toolset.folder is not None:
             async with open_toolbox(request.toolset) as box:
-                await self._loop(request, talk, box)
+                await self._loop(request, talk, asked, box)
         else:
-            await self._loop(request, talk, None)
+            await self._loop(request, talk, asked, None)
 
-    async def _loop(self, request: Request, talk: Talk, box: Toolbox | None) -> None:
+    async def _loop(self, request: Request, talk: Talk, asked: _Asked, box: Toolbox | None) -> None:
         tools, names = _offered(box)
         messages = [Message("user", message(request))]
         while not talk.ended:
@@ -127,7 +128,7 @@ class Api:
                 temperature=self._temperature,
                 seconds=self._request_seconds,
             )
-            outcome = await attempts(self._chat_model, chat, tries=self._tries)
+            outcome = await attempts(asked, chat, tries=self._tries)
             talk.outcome(outcome)
             reply = outcome.reply
             if reply is None:
@@ -174,6 +175,25 @@ class Api:
         if len(result) <= self._result_chars:
             return result
         return f"{result[: self._result_chars]}\n[cut: {self._result_chars:,} of {len(result):,} characters]"
+
+
+class _Asked:
+    """A model in one answer, and how its requests failed since it last replied."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name, self.kind = model.name, model.kind
+        self.identity, self.prepare, self.price, self.close = model.identity, model.prepare, model.price, model.close
+        self.failed: list[ChatFailure] = []
+
+    async def complete(self, chat: Chat) -> Reply:
+        try:
+            reply = await self._model.complete(chat)
+        except ChatFailure as failure:
+            self.failed.append(failure)
+            raise
+        self.failed.clear()
+        return reply
 
 
 def _offered(box: Toolbox | None) -> tuple[tuple[Tool, ...], dict[str, str]]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import JsonValue
 
 from memassay.core.types import Check, Status, Step, Usage
-from memassay.models.chat import Reply
+from memassay.models.chat import ChatFailure, Reply
 from memassay.models.prices import same_model
-from memassay.models.retries import Outcome
+from memassay.models.retries import Attempt, Outcome
 
 
 @dataclass
@@ -79,6 +80,22 @@ class Talk:
     def end(self, status: Status, detail: str, text: str | None = None) -> None:
         """How it ended."""
         self.ended, self._status, self._detail, self._text = True, status, " ".join(detail.split()), text
+
+    def out_of_time(self, limit: float, failed: Sequence[ChatFailure]) -> None:
+        """End it at the limit of time, which is the arm's unless the provider was being asked again.
+
+        Args:
+            limit: seconds.
+            failed: how the requests since the last reply failed; none of them is kept yet.
+        """
+        words = f"no answer after {limit:g} s"
+        if not failed:
+            self.end(Status.LIMIT_TIME, words)
+            return
+        for number, failure in enumerate(failed, 1):
+            self.note("failed", **Attempt(number, failure, None).record())
+        self.request(failed[-1].request)
+        self.end(failed[-1].status, f"{words}; the last request had failed: {failed[-1].detail}")
 
     def step(self, seconds: float) -> Step:
         """The record."""

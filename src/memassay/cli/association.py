@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from memassay.core.types import Answer
+    from memassay.core.types import Answer, Task
     from memassay.running.plan import Plan
     from memassay.runs.folder import RunFolder
+    from memassay.suites.association.graph.crosscheck import Settled
 
 _BASELINE = "sqlite"
 
@@ -32,13 +34,14 @@ _PILOT_HELP = """Find the questions that are too easy, and have the next run rep
 
     memassay run association --set association.pilot=pilot.json …
 """
-_CHECK_HELP = """Ask the graph's engine for a second opinion on the truth and on each question of a run.
+_CHECK_HELP = """Compare the forms, and ask the graph's engine for a second opinion on the truth and on each question.
 
-What the engine disputes goes on the avoid list of --out, which the next run takes as its pilot.
+What the engine disputes is replaced: --out is the list of it that the next run takes, and every question that is then
+asked has been put to the engine too.
 
-At scale 2,000 it takes minutes (five on two cores): some 290 histories are read, each from the whole log.
+    memassay association check runs/association
 
-    memassay association check runs/association --out pilot.json
+    memassay association check runs/association --out avoid.json
 """
 
 
@@ -112,10 +115,10 @@ def check(
     from memassay.cli.output import say
     from memassay.runs.lines import disk_errors
     from memassay.suites.association.forms.equivalence import equivalent
-    from memassay.suites.association.graph.crosscheck import cross_check, verify_task
+    from memassay.suites.association.graph.crosscheck import cross_check, settle
     from memassay.suites.association.graph.store import GraphReader
     from memassay.suites.association.tasks import Pilot as Known
-    from memassay.suites.association.tasks import load_pilot, targets_of, write_pilot
+    from memassay.suites.association.tasks import load_pilot, tasks_of, write_pilot
     from memassay.suites.association.truth import Links
     from memassay.suites.association.world import make_world
 
@@ -133,21 +136,40 @@ def check(
         say("240 probes of the engine …")
         probes = cross_check(world, links, reader, world.seed)
         typer.echo(f"240 probes of the engine (200 pairs, 20 links, 20 histories): {len(probes)} disagreements")
-        disputed = {}
-        for number, task in enumerate(plan.tasks, 1):
-            say(f"question {number} of {len(plan.tasks)} …")
-            if (said := verify_task(task, reader)) is not None:
-                disputed[task.id] = said
-    typer.echo(f"{len(plan.tasks)} questions put to the engine: {len(disputed)} disputed")
-    for line in (*complaints, *probes, *disputed.values()):
+        wanted = {task.id: number for number, task in enumerate(plan.tasks, 1)}
+
+        def redraw(avoid: Collection[str]) -> list[Task]:
+            drawn = tasks_of(world, count=settings["tasks_per_kind"], avoid=avoid)
+            return [task for task in drawn if task.id in wanted]
+
+        def asking(task: Task) -> None:
+            say(f"question {wanted[task.id]} of {len(wanted)} …")
+
+        settled = settle(plan.tasks, {*known.avoid, *settings["avoided"]}, redraw, reader, asking)
+    typer.echo(f"{len(wanted)} questions put to the engine: {len(settled.disputed)} disputed")
+    for line in (*complaints, *probes, *settled.disputed):
         typer.echo(f"  {line}")
     if out is not None:
-        targets = {t for task in plan.tasks if task.id in disputed for t in targets_of(task)}
         with disk_errors(out):
-            avoid = tuple(sorted({*known.avoid, *targets}))
-            write_pilot(known.model_copy(update={"avoid": avoid, "facts": world.digest}), out)
-    if complaints or probes or disputed:
+            write_pilot(known.model_copy(update={"avoid": settled.avoid, "facts": world.digest}), out)
+    for line in _next(run, out, settings, settled):
+        typer.echo(line)
+    if complaints or probes or settled.disputed:
         raise typer.Exit(1)
+
+
+def _next(run: Path, out: Path | None, settings: Mapping[str, Any], settled: Settled) -> list[str]:
+    """What to do about disputed questions: nothing, or the commands that have them replaced."""
+    if not settled.disputed:
+        return []
+    if not settled.stands:
+        return ["What replaces them is disputed as well, so the engine and the truth do not agree on this world."]
+    size = settings["tasks_per_kind"]
+    asked = f"--set association.seed={settings['seed']} --scale {settings['scale']}{f' --tasks {size}' if size else ''}"
+    listed = out or Path("avoid.json")
+    again = f"memassay run association {asked} --set association.pilot={listed} --out NEW"
+    first = [] if out else [f"memassay association check {run} --out {listed}"]
+    return ["The engine agrees with what is asked in their place after:", *(f"  {line}" for line in (*first, again))]
 
 
 def _forms(folder: RunFolder, plan: Plan, stores: Path | None) -> dict[str, Path]:

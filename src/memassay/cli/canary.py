@@ -1,4 +1,4 @@
-"""``memassay canary``: what only this suite needs: the linter, the power of a design, the sample as files."""
+"""``memassay canary``: what only this suite needs: linter, power of a design, the sample as files, the replay."""
 
 from __future__ import annotations
 
@@ -25,14 +25,21 @@ _SAMPLE_HELP = """Write the generated sample as files: documents, questions, and
 
     memassay canary lint sample/questions.jsonl --docs sample/docs
 """
+_REPLAY_HELP = """Play the published result back: records that fit what was published, and how far those differ.
+
+    memassay canary replay
+
+    memassay canary replay --json
+"""
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(no_args_is_help=True, help="The suite canary: linter, power, the sample as files.")
+    group = typer.Typer(no_args_is_help=True, help="The suite canary: linter, power, sample, replay.")
     group.command(help=_LINT_HELP)(lint)
     group.command(help=_POWER_HELP)(power)
     group.command(help=_SAMPLE_HELP)(sample)
+    group.command(help=_REPLAY_HELP)(replay)
     app.add_typer(group, name="canary")
 
 
@@ -140,3 +147,15 @@ def sample(
         f"{out}: {len(world.documents)} documents, {len(world.questions)} questions, "
         f"{len(world.supersessions)} replacements"
     )
+
+
+def replay(json_: Json = False) -> None:
+    from memassay.cli.output import emit, print_json
+    from memassay.suites.canary.published import lines, played_back
+
+    found = played_back()
+    if json_:
+        print_json(found)
+        return
+    for line in lines(found):
+        emit(line)

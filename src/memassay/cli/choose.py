@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from memassay.cli.experiment import Registered
+from memassay.cli.flags import above_zero
+from memassay.cli.registration import Amend, Register
+
 if TYPE_CHECKING:
-    from memassay.running.experiment import Experiment
+    from memassay.running.experiment import Experiment, JudgeEntry
     from memassay.suites.canary.suite import Canary
 
 CHOOSE_HELP = """Choose a memory for your own documents, by a rule that is fixed before anything is retrieved.
@@ -49,7 +53,19 @@ Incumbent = Annotated[str, typer.Option("--incumbent", help="The memory that ano
 WeightsFlag = Annotated[
     str | None, typer.Option("--weights", help="A TOML file with how often each family is asked; else all alike.")
 ]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option("--judge", help="A model that compares what memories found: MODEL; name two of different families."),
+]
+JudgeSettings = Annotated[
+    list[str] | None, typer.Option("--set", help="How to reach the judges: judge.base_url=…, judge.key_env=NAME.")
+]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option("--max-usd", callback=above_zero, help="Stop before the run costs more dollars in all (above 0)."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PAIRWISE = "pairwise"
 
 
 def register(app: typer.Typer) -> None:
@@ -69,6 +85,12 @@ def choose(
     memory: MemoryFlag = None,
     incumbent: Incumbent = "lexical",
     weights: WeightsFlag = None,
+    judge: Judges = None,
+    set_: JudgeSettings = None,
+    max_usd: MaxUsd = None,
+    register: Register = False,
+    registered: Registered = None,
+    amend: Amend = "",
     json_: Json = False,
 ) -> None:
     from memassay.core.errors import UsageError
@@ -81,11 +103,15 @@ def choose(
     from memassay.cli.endings import refuse_stopped, refuse_unmeasured
     from memassay.cli.output import emit, print_json, say
     from memassay.cli.progress import Bar
+    from memassay.cli.registration import register_only
+    from memassay.cli.runs import judges_named
     from memassay.reporting import write_reports
     from memassay.running.pipeline import Place, run_experiment, sections_of
     from memassay.suites.canary.verdict import DECIDED, in_words
 
     experiment, left_out = _experiment(docs, questions, memory, incumbent, weights)
+    judging = {"judges": tuple(judges_named(judge, set_, PAIRWISE)), "max_usd": max_usd}
+    experiment = experiment.model_copy(update={"registered": registered, **judging})
     if docs is None or questions is None:
         _suite(experiment)  # refuses one of the two without the other
         say(_SAMPLE)
@@ -95,8 +121,11 @@ def choose(
             say(line)
     for name, reason in left_out.items():
         say(f"left out: {name}: {reason}")
+    if register:
+        register_only(experiment, Place(out=out), amend, json_=json_)
+        return
     with Bar() as bar:
-        summary = run_experiment(experiment, Place(out=out), bar)
+        summary = run_experiment(experiment, Place(out=out), bar, amend=amend)
     write_reports(out, summary, sections_of(summary))
     refuse_unmeasured({name: arm["reason"] for name, arm in summary["arms"].items()})
     refuse_stopped(summary)
@@ -143,10 +172,13 @@ def plan(
     memory: MemoryFlag = None,
     incumbent: Incumbent = "lexical",
     weights: WeightsFlag = None,
+    judge: Judges = None,
+    set_: JudgeSettings = None,
     json_: Json = False,
 ) -> None:
     from memassay.cli.checking import read_both, skipped, warnings
     from memassay.cli.output import emit, print_json, say
+    from memassay.cli.runs import judges_named
     from memassay.core import registry
     from memassay.core.errors import UsageError
     from memassay.running.estimate import dollars, estimate_of
@@ -160,12 +192,14 @@ def plan(
     for line in warnings(asked, found, docs, questions):
         say(line)
     shown = outlook(found.documents, asked, _suite(experiment).weights)
-    cost = estimate_of(make_plan(experiment))["cost in US dollars"]
+    judges = judges_named(judge, set_, PAIRWISE)
+    estimate = estimate_of(make_plan(experiment.model_copy(update={"judges": tuple(judges)})))
+    cost = estimate.get("comparing in US dollars", 0.0)
     memories = {name: entry.use for name, entry in experiment.memories.items()}
     lacking = left_out | _lacking(tuple(sorted({*registry.memories.names()} - {*LINE_UP, *memories})))
     if json_:
         more = {"skipped": dict(found.skipped), "incumbent": incumbent, "memories": [*memories], "left_out": lacking}
-        print_json({**shown, **more, "cost_usd": cost, "text_sent_to": []})
+        print_json({**shown, **more, "cost_usd": cost, "text_sent_to": [_address(one) for one in judges]})
         return
     for line in skipped(found):
         say(line)
@@ -175,10 +209,20 @@ def plan(
         "memories": ", ".join(memories),
         "not tested": "; ".join(f"{name}: {reason}" for name, reason in lacking.items()) or "none that is installed",
         "cost in US dollars": dollars(cost),
-        "text is sent": f"nowhere: no judge, and no memory with a language model{_foreign(memories.values())}",
+        **({"comparisons": estimate["comparisons"]} if judges else {}),
+        "text is sent": (
+            f"{', '.join(map(_address, judges)) or 'nowhere: no judge'}, and no memory with a language model"
+            f"{_foreign(memories.values())}"
+        ),
     }
     for name, value in rows.items():
         emit(f"{name:<20} {value}")
+
+
+def _address(judge: JudgeEntry) -> str:
+    """Where a judge's questions, reference answers and dossiers go."""
+    at = judge.options.get("base_url")
+    return f"to {judge.model}{f' at {at}' if at else ''}"
 
 
 # -- the experiment ------------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def register(app: typer.Typer) -> None:
                 raise UsageError(f"{task}, {arm}, answer {repetition} has {told}: only a score below 1 is classified.")
         cell = next(a.cell for a in folder.each({wanted: counted[wanted]}) if key_of(a.cell) == wanted)
         note(run, cell, kind, why.strip())
-        summary = rejudge(folder)
+        summary = rejudge(folder, amend=why)
         write_reports(run, summary, sections_of(summary))
         typer.echo(f"{task}, {arm}, answer {repetition}: {kind} ({KINDS[kind]}); the report is written anew")
 

@@ -32,6 +32,8 @@ def _announce(experiment: Experiment) -> None:
     from memassay.running.plan import make_plan
 
     plan = make_plan(experiment)
+    for line in about(plan.suite):
+        say(line)
     arms, judging = costs_of(plan)
     free = judging == 0 and all(cost == 0 for cost in arms.values())
     found = estimate_of(plan)
@@ -67,4 +69,11 @@ def estimate_without_programs(experiment: Experiment) -> dict[str, Any]:
             raise
         plan, lacking = make_plan(sketch.model_copy(update={"judges": ()})), f"the judges are not counted: {error}"
     make_memories(plan)
-    return estimate_of(plan) | ({"missing here": lacking} if lacking else {})
+    found = {"suite": experiment.suite, **({"about": "; ".join(told)} if (told := about(plan.suite)) else {})}
+    return found | estimate_of(plan) | ({"missing here": lacking} if lacking else {})
+
+
+def about(suite: Any) -> list[str]:
+    """What a suite says of what it would ask, a line each; nothing where it says nothing."""
+    said = getattr(suite, "about", None)
+    return [str(line) for line in said()] if said else []

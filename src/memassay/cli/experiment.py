@@ -72,6 +72,10 @@ MaxUsd = Annotated[
     float | None,
     typer.Option("--max-usd", callback=above_zero, help="Stop before the run costs more dollars (above 0)."),
 ]
+Registered = Annotated[
+    str | None,
+    typer.Option("--registered", help="Refuse unless this hash stands in the run's pre-registration, prereg.jsonl."),
+]
 Repetitions = Annotated[int | None, typer.Option("--repetitions", min=1, help="Answers per question and arm.")]
 Preset = Annotated[str | None, typer.Option("--preset", help="A published line-up of arms, such as iwe-2026.")]
 StoreFolder = Annotated[
@@ -91,6 +95,7 @@ def experiment_from(
     judge: Judges = None,
     repetitions: Repetitions = None,
     max_usd: MaxUsd = None,
+    registered: Registered = None,
     set_: Settings = None,
     data: Data = None,
     corrections: Corrections = None,
@@ -194,6 +199,7 @@ def experiment_from(
         "judges": [{**judge_entry(text), "options": judge_options} for text in judge] if judge else None,
         "repetitions": repetitions,
         "max_usd": max_usd,
+        "registered": registered,
         "primary": primary_of(primary),
         "controls": False if no_controls else None,
     }

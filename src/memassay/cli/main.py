@@ -27,6 +27,7 @@ from memassay.cli import (
     demo,
     doctor,
     memory,
+    platform,
     run,
     runs,
     show,
@@ -73,6 +74,7 @@ classify.register(app)
 doctor.register(app)
 app.add_typer(data.app, name="data")
 app.add_typer(memory.app, name="memory")
+app.add_typer(platform.app, name="platform")
 app.add_typer(store.app, name="store")
 
 
@@ -114,6 +116,9 @@ def main() -> None:
     except OSError as error:
         code, message = 3, f"Standard output cannot be written: {error.strerror}."
     if message:
+        from memassay.reporting.text import clean
+
+        message = clean(message)  # a provider's words, or a file's name, may hold a terminal's commands
         with contextlib.suppress(OSError):
             sys.stderr.write(f"memassay: {message}\n")
             sys.stderr.flush()

@@ -10,6 +10,7 @@ import typer
 from memassay.cli.endings import refuse_stopped, refuse_unfinished, refuse_unmeasured
 from memassay.cli.experiment import takes_experiment
 from memassay.cli.flags import shard_of
+from memassay.cli.registration import Amend, Register
 
 if TYPE_CHECKING:
     from memassay.core.types import BuildReport
@@ -26,6 +27,8 @@ Repeat the same command to go on where a run stopped. What could change a number
     memassay run experiment.toml --out runs/frozen
 
     memassay run locomo --memory markdown --agent api --model MODEL --judge MODEL --max-usd 5
+
+    memassay run experiment.toml --out runs/frozen --register
 """
 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="The run folder; runs/SUITE by default.")]
@@ -40,17 +43,23 @@ def run(
     stores: Stores = None,
     workers: Workers = 4,
     shard: Shard = "1/1",
+    register: Register = False,
+    amend: Amend = "",
     json_: Annotated[bool, typer.Option("--json", help="Print summary.json.")] = False,
 ) -> None:
     from memassay.cli.estimate import AnnouncingBar
     from memassay.cli.output import print_json, print_summary, say
+    from memassay.cli.registration import register_only
     from memassay.reporting import write_reports
     from memassay.running.pipeline import Place, run_experiment, sections_of
 
     folder = out or Path("runs") / experiment.suite
     place = Place(out=folder, stores=stores, shard=shard_of(shard), workers=workers)
+    if register:
+        register_only(experiment, place, amend, json_=json_)
+        return
     with AnnouncingBar(experiment) as bar:
-        summary = run_experiment(experiment, place, bar)
+        summary = run_experiment(experiment, place, bar, amend=amend)
     write_reports(folder, summary, sections_of(summary))
     reasons = {name: arm["reason"] for name, arm in summary["arms"].items()}
     if json_:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memassay.cli.flags import above_zero
+from memassay.cli.registration import Amend
 
 if TYPE_CHECKING:
     from memassay.running.experiment import JudgeEntry
@@ -21,8 +22,8 @@ JudgeSettings = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def judges_named(by: Sequence[str] | None, settings: Sequence[str] | None) -> list[JudgeEntry]:
-    """The judges of ``--judge`` with the settings of ``--set judge.key=value``.
+def judges_named(by: Sequence[str] | None, settings: Sequence[str] | None, usual: str = "binary") -> list[JudgeEntry]:
+    """The judges of ``--judge`` with the settings of ``--set judge.key=value``; ``usual`` where only a model is named.
 
     Raises:
         UsageError: a flag is wrong, or a setting looks like a secret.
@@ -39,7 +40,7 @@ def judges_named(by: Sequence[str] | None, settings: Sequence[str] | None) -> li
     options: dict[str, Any] = {}
     apply_settings({}, settings or (), {JUDGE: options})
     refuse_secrets(options, "the judges")
-    return [JudgeEntry(**judge_entry(text), options=options) for text in by or ()]
+    return [JudgeEntry(**judge_entry(text, usual), options=options) for text in by or ()]
 
 
 def register(app: typer.Typer) -> None:
@@ -64,21 +65,22 @@ def register(app: typer.Typer) -> None:
                 "--max-usd", callback=above_zero, help="Stop before the run costs more dollars in all (above 0)."
             ),
         ] = None,
+        amend: Amend = "",
         json_: Json = False,
     ) -> None:
         from memassay.cli.endings import refuse_stopped
         from memassay.cli.output import print_json, print_summary, say
         from memassay.cli.progress import Bar
         from memassay.reporting import write_reports
-        from memassay.running.continuing import continuing
+        from memassay.running.continuing import continuing, continuing_pairs
         from memassay.running.pipeline import rejudge, sections_of
         from memassay.runs.folder import RunFolder
 
         folder = RunFolder.existing(run)
         named = judges_named(by, set_)
-        again = () if named else continuing(folder, max_usd, say)
+        again: list[Any] = [] if named else [*continuing(folder, max_usd, say), *continuing_pairs(folder, max_usd, say)]
         with Bar() as bar:
-            summary = rejudge(folder, bar, named, max_usd, again)
+            summary = rejudge(folder, bar, named, max_usd, again, amend)
         write_reports(run, summary, sections_of(summary))
         if json_:
             print_json(summary)

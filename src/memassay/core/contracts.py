@@ -16,18 +16,22 @@ from pydantic import JsonValue
 from memassay.core.types import (
     Answer,
     Arm,
+    CellKey,
     Corpus,
     DataKind,
     Dossier,
     Judgement,
+    MemoryRecord,
     ModelKind,
     Passage,
     Query,
     Request,
+    SharedPage,
     Status,
     Step,
     StoreRef,
     Task,
+    ToolCall,
     Toolset,
     Usage,
 )
@@ -120,6 +124,19 @@ class Folder(Protocol):
 
     def folder(self) -> Path:
         """The folder with what was remembered, and nothing else; the harness gives agents a copy."""
+        ...
+
+
+@runtime_checkable
+class Snapshots(Protocol):
+    """A store whose whole state can be written down and put back, so that a killed run goes on within a task."""
+
+    def snapshot(self, place: Path) -> Awaitable[None] | None:
+        """Write the state as it is at one moment under ``place``, an empty folder."""
+        ...
+
+    def restore(self, place: Path) -> Awaitable[None] | None:
+        """Make the state what it was when ``place`` was written."""
         ...
 
 
@@ -218,6 +235,113 @@ class Judge(Protocol):
         A verdict of status ``failed`` (the provider failed, the reply cannot be read) is asked for again.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two dossiers for one question as a judge of pairs sees them: blind, in one order.
+
+    Attributes:
+        task: its gold is for the harness; a judge is shown ``reference`` and nothing else of it.
+        reference: what a right dossier must hold, or "" where gold is hidden or there is none.
+        first, second: the rendered dossiers in the order shown; "" where nothing was found.
+    """
+
+    task: Task
+    reference: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a judge of pairs said; memories are looked up by the harness, never by the judge.
+
+    Attributes:
+        position: the better place, or None where no reply could be read (``status`` is then ``failed``).
+        labels: of the first and the second dossier, where the judge gives any.
+        replied: the name that the model went by, where it is not the one that was asked for.
+        raw: everything that came back, failed attempts too.
+    """
+
+    position: Literal["first", "second", "tie"] | None
+    labels: tuple[str, str] | None = None
+    replied: str = ""
+    explanation: str = ""
+    status: Literal["ok", "failed"] = "ok"
+    raw: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class PairJudge(Protocol):
+    """A grader of two dossiers at once. ``id``, ``config`` and ``model`` are as of a :class:`Judge`.
+
+    Attributes:
+        pairs: True; what tells it from a judge of single answers.
+        family: of the model, in one word (``claude``, ``gpt``); two judges of one family count as one opinion.
+    """
+
+    id: str
+    model: ModelKind
+    pairs: Literal[True]
+    family: str
+
+    @property
+    def config(self) -> Mapping[str, JsonValue]: ...
+
+    def compare(self, pairing: Pairing) -> Comparison | Awaitable[Comparison]:
+        """Which of the two is better for the question. A failure is a status, never an exception."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """One comparison on record, for what a suite concludes of pairs.
+
+    Attributes:
+        judge, family, model: who compared.
+        probe: "" for two arms; else the control that it is of (``same``, ``shuffled``, ``random``, ``truncated``,
+            ``padded``), where ``a`` is the text as it should be and ``b`` what was done to it.
+        task: the question's id.
+        a, b: arms in the order of the plan; ``order`` 0 shows ``a`` first, 1 shows ``b`` first.
+        repetition: from 0.
+        position: the place that was named, or None.
+        labels: of the first and the second place, where given.
+        asked: False where the two texts were the same, which is a tie that nobody was asked about.
+    """
+
+    judge: str
+    family: str
+    model: ModelKind
+    probe: str
+    task: str
+    a: str
+    b: str
+    build: int
+    order: int
+    repetition: int
+    position: Literal["first", "second", "tie"] | None
+    labels: tuple[str, str] | None = None
+    asked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """How a suite has dossiers compared in pairs.
+
+    Attributes:
+        budget: context tokens at which dossiers are cut.
+        between: pairs of arms, the one that favours positive gaps first.
+        reference: what judges are shown of a task's gold, one fact a line; "" hides it.
+        repeated: questions of the first pair that are asked ``times`` times, for the stability of a judge.
+        times: at least 1.
+    """
+
+    budget: int
+    between: tuple[tuple[str, str], ...]
+    reference: Callable[[Task], str]
+    repeated: int = 16
+    times: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +446,107 @@ def answer_metrics(official: Mapping[str, str] | None = None) -> list[MetricSpec
     return [MetricSpec(name, title=title, judge=ANSWERS, of="answer") for name, title in titles.items()]
 
 
+@runtime_checkable
+class Records(Protocol):
+    """A store that shows what it has kept, whoever had it kept."""
+
+    def records(self, *, owner: str = "", entity: str = "") -> Awaitable[Sequence[MemoryRecord]]:
+        """Records in the order in which they were made; those of an owner, or on an entity, where one is named."""
+        ...
+
+
+@runtime_checkable
+class Identities(Protocol):
+    """A store that tells apart who speaks to it; ``toolset(identity)`` then speaks as that one."""
+
+    def identity(self, role: str, attempt: int) -> str:
+        """A name that nobody has had before for ``teacher``, ``learner``, …; the same name for the same arguments."""
+        ...
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A store whose tool server notes every call."""
+
+    def calls(self) -> Awaitable[Sequence[ToolCall]]:
+        """The calls of all conversations so far, in order."""
+        ...
+
+
+@runtime_checkable
+class Reviews(Protocol):
+    """A store with a review queue between what is kept and what is shared. All raise ``MemoryFailure`` on a refusal."""
+
+    def approve(self, record: str, notes: str = "") -> Awaitable[None]: ...
+
+    def reject(self, record: str, notes: str = "") -> Awaitable[None]: ...
+
+    def apply(
+        self, record: str, *, entity: str = "", description: str = "", page: SharedPage | None = None
+    ) -> Awaitable[str]:
+        """Put a record into a sink: an entity's description, or a page. Returns the change's id, or ""."""
+        ...
+
+    def applied(self, change: str, record: str) -> Awaitable[bool]:
+        """Whether the memory itself says that the change stands, is not rolled back, and is of that record."""
+        ...
+
+    def description(self, entity: str) -> Awaitable[str | None]:
+        """What an entity's description says, to whoever asks now."""
+        ...
+
+    def page(self, slug: str) -> Awaitable[SharedPage | None]:
+        """A page as it is now, or None."""
+        ...
+
+    def roll_back(self, change: str) -> Awaitable[None]: ...
+
+
+@runtime_checkable
+class Restarts(Protocol):
+    """A store whose process can be ended and started again."""
+
+    def restart(self) -> Awaitable[None]: ...
+
+
+class Env(Protocol):
+    """What a suite that drives its tasks itself works with: one cell, its store, its agent, its steps so far.
+
+    Attributes:
+        attempt: at this cell, from 1.
+        store: the arm's store, open, of this cell alone; what it can do is asked with ``isinstance``.
+        steps: kept so far; not empty at the beginning where an earlier process was killed in this attempt and the store
+            has been put back to where the last of them left it.
+    """
+
+    cell: CellKey
+    attempt: int
+    store: Any
+
+    @property
+    def steps(self) -> Sequence[Step]: ...
+
+    async def agent(self, name: str, *, system: str, prompt: str, toolset: Toolset, identity: str = "") -> Step:
+        """A new session of the arm's agent, which knows nothing of earlier ones; the step is not yet kept."""
+        ...
+
+    async def keep(self, step: Step) -> None:
+        """Record a step and, where the store :class:`Snapshots`, its state: a run killed later goes on from here."""
+        ...
+
+
+@runtime_checkable
+class Drives(Protocol):
+    """A suite whose tasks are more than one question: it takes each through its steps itself."""
+
+    async def drive(self, task: Task, env: Env) -> None:
+        """Take a task through its steps; ``env.steps`` are done already.
+
+        What the memory raises is its failure. A step whose status is a provider's or the harness's ends the attempt.
+        """
+        ...
+
+
 class Suite(Protocol):
     """A benchmark. It owns data, tasks, graders and controls; the constructor's keyword arguments are its settings.
 
@@ -339,9 +564,12 @@ class Suite(Protocol):
     - ``criteria(variant) -> str``: what a right answer is, for judges with a model.
     - ``controls() -> Sequence[Control]``: control arms of its own, where its questions have no gold evidence for the
       usual ones.
+    - ``pairs(arms) -> Pairs``: which arms judges of pairs compare, and how; without it there is nothing for them. Its
+      ``unfit(verdicts) -> str`` says why a judge that gave these on the controls is asked no further, or "".
     - ``conclude(outcomes, planned) -> Mapping``: a verdict and tables of its own, from every cell of the arms and the
       names of all that were planned, measured or not; it stands under ``conclusion`` in the summary, for ``sections``.
-      Its ``said`` is a list of sentences for the terminal.
+      Its ``said`` is a list of sentences for the terminal. A suite with ``pairs`` takes ``verdicts`` as well, the
+      :class:`PairVerdict` of every judge of pairs.
     """
 
     name: str

@@ -265,6 +265,65 @@ class Request(Frozen):
     limit_usd: float | None = None
 
 
+# -- what a memory shows of itself ---------------------------------------------------------------------------------
+
+
+class MemoryRecord(Frozen):
+    """A thing that somebody had a memory keep, as it is now.
+
+    Attributes:
+        status: in the memory's own words (``pending``, ``applied``, ``superseded``).
+        live: whether it can still be found by anybody.
+        owner: who had it kept, as the memory calls them.
+        kind: the memory's class of record; records of one class can take each other's place.
+        entities: what it is filed on.
+        superseded_by: the record that took its place, and ``score`` how alike the memory found the two.
+        change: the change that put it into shared knowledge, or "".
+    """
+
+    id: str
+    text: str
+    status: str
+    live: bool
+    owner: str = ""
+    kind: str = ""
+    entities: tuple[str, ...] = ()
+    created_at: str = ""
+    superseded_by: str = ""
+    score: float | None = None
+    change: str = ""
+
+
+class SharedPage(Frozen):
+    """A page of shared knowledge, as it is written or read."""
+
+    slug: str
+    title: str
+    summary: str
+    body: str
+
+
+class ToolCall(Frozen):
+    """A call that an agent made through a tool server of ours, as the server saw it.
+
+    Attributes:
+        session: of which conversation; calls of one share it.
+        result: everything that the tool returned, as text.
+        error: whether it was returned as an error; ``code`` is the memory's own, or "".
+        sent: whether it reached the memory.
+    """
+
+    session: str
+    identity: str
+    tool: str
+    arguments: Mapping[str, JsonValue] = Field(default_factory=dict)
+    result: str = ""
+    error: bool = False
+    code: str = ""
+    sent: bool = True
+    wall_ms: float = 0.0
+
+
 # -- what is recorded ----------------------------------------------------------------------------------------------
 
 
@@ -310,15 +369,15 @@ class Usage(Frozen):
         reported_usd: what the provider's own client says, or None.
     """
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cost_usd: float | None = None
-    reported_usd: float | None = None
-    turns: int = 0
-    tool_calls: int = 0
-    wall_ms: float = 0.0
+    input: int = Field(0, ge=0)
+    output: int = Field(0, ge=0)
+    cache_read: int = Field(0, ge=0)
+    cache_write: int = Field(0, ge=0)
+    cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
+    reported_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
+    turns: int = Field(0, ge=0)
+    tool_calls: int = Field(0, ge=0)
+    wall_ms: float = Field(0.0, ge=0, allow_inf_nan=False)
 
 
 class Check(Frozen):
@@ -334,7 +393,8 @@ class Check(Frozen):
 class Step(Frozen):
     """One exchange. ``dossier`` and ``transcript`` are digests of content-addressed files in the run folder.
 
-    ``tools`` counts an agent's calls by the name of the tool. ``evidence`` is what an agent hands over to be kept as
+    ``tools`` counts an agent's calls by the name of the tool. ``facts`` is what a suite that drives its tasks itself
+    notes for its graders. ``evidence`` is what an agent hands over to be kept as
     the transcript (every line that it saw); it is not part of the record.
     """
 
@@ -347,6 +407,7 @@ class Step(Frozen):
     transcript: str | None = None
     checks: tuple[Check, ...] = ()
     tools: Mapping[str, int] = Field(default_factory=dict)
+    facts: Mapping[str, JsonValue] = Field(default_factory=dict)
     usage: Usage = Usage()
     evidence: bytes | None = Field(default=None, exclude=True, repr=False)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,17 @@ def shuffled_gold(task: Task, dossier: Dossier, around: Surroundings) -> Dossier
     return dossier_of(())
 
 
+def stale(task: Task, dossier: Dossier, around: Surroundings) -> Dossier:
+    """What was true before, as the task's payload lists it under ``stale``; nothing for any other task."""
+    return dossier_of(Passage(text=text, doc_ids=(document,) if document else ()) for text, document in outdated(task))
+
+
+def outdated(task: Task) -> list[tuple[str, str]]:
+    """Words that were true before the task was asked, each with its document or "", from ``payload["stale"]``."""
+    listed: Any = task.payload.get(STALE, ())
+    return [(str(text), str(document)) for text, document in listed]
+
+
 def _gold_passages(task: Task, corpus: Corpus) -> list[Passage]:
     places = {unit.id: (unit, document.id) for document in corpus.documents for unit in document.units}
     # Gold that quotes a part of a unit is shown as quoted: the whole unit may need more room than the quotation.
@@ -81,7 +93,20 @@ def _gold_passages(task: Task, corpus: Corpus) -> list[Passage]:
     ]
 
 
-CONTROLS: dict[str, View] = {"oracle": oracle, "empty": empty, "random": random, "shuffled-gold": shuffled_gold}
+STALE = "stale"
+"""The control of what was true before, and the key of a task's payload that lists it as pairs of words and document."""
+CONTROLS: dict[str, View] = {
+    "oracle": oracle,
+    "empty": empty,
+    "random": random,
+    "shuffled-gold": shuffled_gold,
+    STALE: stale,
+}
+
+
+def applicable(tasks: Sequence[Task]) -> list[str]:
+    """The controls that these tasks allow: all but ``stale`` where none of them says what was true before."""
+    return [name for name in CONTROLS if name != STALE or any(outdated(task) for task in tasks)]
 
 
 def view(name: str) -> View:

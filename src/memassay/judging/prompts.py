@@ -87,14 +87,17 @@ def criteria(variant: str) -> str:
 def case(question: str, gold: str, answer: str) -> str:
     """The three texts of one case, each cut and fenced."""
     return "\n\n".join(
-        _fenced(name, text) for name, text in (("Question", question), ("Reference", gold), ("Answer", answer))
+        fenced(name, text) for name, text in (("Question", question), ("Reference", gold), ("Answer", answer))
     )
 
 
-def _fenced(name: str, text: str) -> str:
-    # The code is a digest of the text: no text holds its own, and the same case is the same request everywhere.
+def fenced(name: str, text: str, most: int = MAX_CHARS) -> str:
+    """A named text between two marks with a code; of a text longer than ``most`` characters the first, and that said.
+
+    The code is a digest of the text: no text holds its own, and the same case is the same request everywhere.
+    """
     code = digest_text(text)[:16]
-    if len(text) > MAX_CHARS:
-        name, text = f"{name} (only its first {MAX_CHARS:,} characters of {len(text):,})", text[:MAX_CHARS]
+    if len(text) > most:
+        name, text = f"{name} (only its first {most:,} characters of {len(text):,})", text[:most]
     # One pass: a text may hold braces.
     return _LAYOUT.format(name=name, code=code, text=text)

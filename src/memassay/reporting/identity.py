@@ -92,7 +92,7 @@ def _ms(value: object) -> str:
 
 
 def identity(reading: Reading) -> tuple[Grid, ...]:
-    """The run's values and digests, then the settings of every arm."""
+    """The run's values and digests, the settings of every arm, and what was registered."""
     raw = reading.raw
     facts: list[tuple[str, str]] = [
         ("run", words(raw.get("run"))),
@@ -138,7 +138,38 @@ def identity(reading: Reading) -> tuple[Grid, ...]:
         *(Col("source"), Col("settings")),
         *((Col("built with", hint="what was settled while the stores were built"),) if settled else ()),
     )
-    return (first, Grid("Arms", cols, tuple(rows))) if rows else (first,)
+    arms = (Grid("Arms", cols, tuple(rows)),) if rows else ()
+    return (first, *arms, *_registered(reading))
+
+
+def _registered(reading: Reading) -> tuple[Grid, ...]:
+    """When the run was registered, and every amendment since; nothing for a run of a memassay that registered none."""
+    found = mapping(reading.raw.get("registration"))
+    if not found:
+        return ()
+    order = "before the first record" if found.get("first") is True else "after the first record"
+    amendments = [mapping(entry) for entry in sequence(found.get("amendments"))]
+    facts = [
+        ("registered", f"{words(found.get('at'))}, {order}"),
+        ("hash", words(found.get("hash"))),
+        ("amendments", figures.integer(len(amendments))),
+        *((f"amended {words(entry.get('at'))}", _amended(entry)) for entry in amendments),
+        *((("hash of the last amendment", words(found.get("head"))),) if amendments else ()),
+    ]
+    return (Grid("Pre-registration", (Col("what"), Col("value")), tuple(row([k, v]) for k, v in facts)),)
+
+
+def _amended(entry: Mapping[str, Any]) -> str:
+    changes = "; ".join(_change(mapping(change)) for change in sequence(entry.get("changes")))
+    return f"{changes}. Reason: {words(entry.get('reason'))}"
+
+
+def _change(change: Mapping[str, Any]) -> str:
+    """``max_usd: 2 → 5``; of a judge only that it came, or is another one now."""
+    field, before, after = words(change.get("field")), change.get("before"), change.get("after")
+    if isinstance(after, Mapping):
+        return f"{field} {'added' if before is None else 'changed'}"
+    return f"{field}: {'none' if before is None else _plain(before)} → {'none' if after is None else _plain(after)}"
 
 
 def _counted(reading: Reading) -> str:

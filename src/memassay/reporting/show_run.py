@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from memassay.core.errors import DataError, UnknownName, UsageError
-from memassay.core.types import Answer, Dossier, Judgement
+from memassay.core.types import Answer, Dossier, Judgement, Task
 from memassay.reporting.explanation import Explanation
 from memassay.reporting.figures import share
 from memassay.reporting.given import given
@@ -38,7 +38,7 @@ def explain(folder: RunFolder, task: str, arm: str | None = None, repetition: in
     identity = mapping(folder.manifest["identity"])
     tasks = {t.id: t for t in folder.tasks()}
     if task not in tasks:
-        raise UnknownName("task", task, [t for t, found in tasks.items() if not found.category.startswith("control:")])
+        raise UnknownName("task", task, [t for t, found in tasks.items() if not _planted(found)])
     roles = {name: mapping(a).get("role") for name, a in mapping(identity.get("arms")).items()}
     if arm is not None and arm not in roles:
         raise UnknownName("arm", arm, roles)
@@ -93,7 +93,8 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
     """Tasks in which an arm is below 1 at the headline metric, one line each: task, arm, category, question.
 
     What was found and what was answered alike, repetitions averaged; a score between 0 and 1 stands with its metric
-    before the question. The first lines say what is counted, how many tasks each arm missed, and what was not judged.
+    before the question. Questions that a control plants do not count. The first lines say what is counted, how many
+    tasks each arm missed, and what was not judged.
 
     Args:
         folder: the run, judged.
@@ -108,7 +109,7 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
         raise UnknownName("arm", arm, roles)
     wanted = {arm} if arm is not None else {name for name, role in roles.items() if role != "control"}
     metric = str(folder.summary().get("headline_metric"))
-    tasks = {t.id: t for t in folder.tasks()}
+    tasks = {t.id: t for t in folder.tasks() if not _planted(t)}
     order = {name: number for number, name in enumerate(tasks)}
     scores: dict[tuple[int, str], dict[tuple[int, int], float]] = {}
     for record in _records(folder, judge) if (judge := _judge_of(folder, metric)) else ():
@@ -125,7 +126,7 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
     if judged:
         said = ", ".join(f"{one_line(name)} {counts[name]:,} of {judged[name]:,}" for name in names if judged[name])
         yield f"missed (below 1 at {one_line(metric)}): {said}"
-    yield from _not_judged(folder, names, judged, metric)
+    yield from _not_judged(folder, tasks, names, judged, metric)
     every = list(tasks.values())
     for (number, name), mean in sorted(lost.items()):
         found = every[number]
@@ -135,11 +136,18 @@ def missed(folder: RunFolder, arm: str | None = None) -> Iterator[str]:
         yield f"{about}  {shorten(found.prompt, 100)}"
 
 
-def _not_judged(folder: RunFolder, names: Sequence[str], judged: Mapping[str, int], metric: str) -> Iterator[str]:
+def _planted(task: Task) -> bool:
+    """Whether the harness asks it itself, as a control."""
+    return task.category.startswith("control:")
+
+
+def _not_judged(
+    folder: RunFolder, tasks: Container[str], names: Sequence[str], judged: Mapping[str, int], metric: str
+) -> Iterator[str]:
     """A line for each arm with answers that no judge can score, by status, and for an arm without a verdict."""
     found: dict[str, Counter[str]] = {}
-    for (_, name, _, _), record in folder.counted()[0].items():
-        if record.status.kind in ("provider", "harness"):
+    for (task, name, _, _), record in folder.counted()[0].items():
+        if task in tasks and record.status.kind in ("provider", "harness"):
             found.setdefault(name, Counter())[record.status] += 1
     for name in names:
         if name in found:

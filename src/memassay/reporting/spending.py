@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from memassay.reporting import figures
 from memassay.reporting.reading import Reading, listed
-from memassay.reporting.values import mapping
+from memassay.reporting.values import mapping, sequence
+
+_JUDGING = ("judges", "comparisons", "audits")
 
 
 def spending(reading: Reading) -> str:
@@ -14,25 +16,21 @@ def spending(reading: Reading) -> str:
     is named: the sum is too low by it.
     """
     answers = [arm.at("usage", "answers") for arm in reading.arms]
-    judges = [mapping(judge.raw.get("usage")) for judge in reading.judges if not judge.scripted]
-    audits = [mapping(judge.audit.get("usage")) for judge in reading.judges if not judge.scripted]
-    paid = {
-        "answers": [figures.finite(used.get("attempts_usd")) for used in answers],
-        "judges": [figures.finite(used.get("cost_usd")) for used in judges if used.get("n")],
-        "audits": [figures.finite(used.get("cost_usd")) for used in audits if used],
-    }
+    paid = {"answers": [figures.finite(used.get("attempts_usd")) for used in answers]}
+    for part in _JUDGING:
+        used_up = [mapping(used) for used in sequence(mapping(reading.raw.get("judging")).get(part))]
+        paid[part] = [figures.finite(used.get("cost_usd")) for used in used_up if used.get("n") != 0]
     if reading.raw.get("model") == "scripted":
         # No provider was paid: the prices stand in the script.
         paid["answers, as the script says"] = paid.pop("answers")
     sums = {name: sum(filter(None, found)) for name, found in paid.items()}
     total = sum(sums.values())
-    if not total:
-        return ""
-    said = ", ".join(f"{name} {figures.money(amount)}" for name, amount in sums.items() if amount)
-    unknown = [name for name in ("judges", "audits") if None in paid[name]]
-    known = ("cost_usd", "reported_usd")
-    if any(used.get("n") and all(used.get(name) is None for name in known) for used in answers):
+    unknown = [name for name in _JUDGING if None in paid[name]]
+    if any(used.get("n") and used.get("attempts_usd", 0.0) is None for used in answers):
         unknown.insert(0, "answers")
+    if not total:
+        return f"not known: {listed(unknown)} at prices that our table lacks" if unknown else ""
+    said = ", ".join(f"{name} {figures.money(amount)}" for name, amount in sums.items() if amount)
     least = f", and {listed(unknown)} at prices that our table lacks" if unknown else ""
     return f"{figures.money(total)} ({said}){least}"
 

@@ -49,7 +49,7 @@ async def ready(plan: Plan) -> dict[str, Any]:
     for arm in plan.arms:
         if arm.agent != NO_AGENT and speaker(arm) not in agents:
             agents[speaker(arm)] = registry.agents.get(arm.agent)(**arm.agent_options)
-    for one in (*agents.values(), *plan.model_judges):
+    for one in (*agents.values(), *plan.model_judges, *plan.pair_judges):
         prepare = getattr(one, "prepare", None)
         if prepare is not None:
             await prepare()
@@ -84,7 +84,7 @@ class Answering:
             CannotMeasure: the arm's store gives no tools, or no files.
             BaseException: what the memory raised while its store was opened.
         """
-        with _workdir() as place:
+        with workdir() as place:
             toolset, guarded = await self._toolset(cell, task, arm, place)
             watched = {} if guarded is None else {"store": guarded}
             if toolset.folder is not None and getattr(self.agent(arm), "writes", False):
@@ -143,6 +143,10 @@ class Answering:
             limit_turns=experiment.limits.turns,
             limit_usd=experiment.limits.usd,
         )
+
+    async def session(self, arm: Arm, request: Request) -> Step:
+        """What the agent does with one request, within its limits."""
+        return await self._said(arm, request)
 
     async def _said(self, arm: Arm, request: Request) -> Step:
         limit = request.limit_seconds
@@ -210,7 +214,8 @@ def _state(digests: Mapping[str, str]) -> str | None:
 
 
 @contextmanager
-def _workdir() -> Iterator[Path]:
+def workdir() -> Iterator[Path]:
+    """A folder of one cell, outside of any repository, gone afterwards."""
     place = Path(tempfile.mkdtemp(prefix="memassay-cell-"))
     try:
         yield place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from memassay.running.gathering import tasks_of
 from memassay.running.judges import ModelJudge, model_judges, of_models, reopened, with_kept
 from memassay.running.money import Purse
 from memassay.running.pipeline import plan_of, unavailable_arms
+from memassay.running.plan import Plan
 from memassay.running.planted import Planted, plant
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
@@ -69,18 +70,26 @@ def audit_run(
             f"--max-usd {max_usd:g}: the audit is expected to cost ${dollars(expected)}; give a higher limit, or plant "
             "fewer answers with --per-kind."
         )
+    if (run.path / "summary.json").exists():
+        # A damaged record is told now, before anything is paid for.
+        summarise(run, plan_with(plan, manifests), unavailable_arms(run), log_reads=False)
     asyncio.run(_ready(asked))
     on_estimate(len(items) * len(asked), expected)
     purse = Purse(max_usd, judging=max(known, default=0.0))
     found = asyncio.run(_audit(items, [_Metered(judge, purse) for judge in asked], plan.design.name))
     about = {name: value for name, value in found.items() if name != "judges"}
     for judge in asked:
-        run.record_audit(judge.id, {**about, **found["judges"][judge.id]})
+        run.record_audit(judge.id, {**about, "model": judge.model, **found["judges"][judge.id]})
     if (run.path / "summary.json").exists():
-        plan = replace(plan, model_judges=with_kept((), manifests))
+        plan = plan_with(plan, manifests)
         with run.concluding():
             run.write_summary(summarise(run, plan, unavailable_arms(run), log_reads=False))
     return found
+
+
+def plan_with(plan: Plan, manifests: Iterable[tuple[str, Mapping[str, Any]]]) -> Plan:
+    """The plan with the judges that have judged the run."""
+    return replace(plan, model_judges=with_kept((), manifests))
 
 
 async def _ready(judges: Sequence[ModelJudge]) -> None:

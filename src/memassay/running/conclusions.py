@@ -8,6 +8,7 @@ from typing import Any
 from memassay.core.contracts import Outcome
 from memassay.core.types import Answer, Judgement
 from memassay.running.markers import MARKER
+from memassay.running.pairing import pair_verdicts
 from memassay.running.plan import Plan
 from memassay.runs.classifications import classifications
 from memassay.runs.folder import Counted, Key, RunFolder, key_of
@@ -27,9 +28,11 @@ def conclusion_of(
     conclude = getattr(plan.suite, "conclude", None)
     if conclude is None:
         return {}
-    found: Mapping[str, Any] = conclude(
-        list(_outcomes(run, plan, counted, unavailable)), [arm.name for arm in plan.contenders]
-    )
+    outcomes, planned = list(_outcomes(run, plan, counted, unavailable)), [arm.name for arm in plan.contenders]
+    more = {}
+    if hasattr(plan.suite, "pairs"):
+        more["verdicts"] = [verdict for judge in run.pair_files() for verdict in pair_verdicts(run, judge, counted)]
+    found: Mapping[str, Any] = conclude(outcomes, planned, **more)
     return found
 
 

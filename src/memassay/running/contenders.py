@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def contenders(experiment: Experiment) -> tuple[list[Arm], dict[str, Source]]:
         options = _plain(bind_options(factory, entry.options, f"memory {name!r}"))
         if agent is not None:
             with _missing_here(experiment):
-                _check(agent, experiment.agent, name, access, factory, options)
+                _check(agent, experiment.agent, name, access, base, options)
         arms.append(
             Arm(
                 name=name,
@@ -80,20 +80,20 @@ def _access_of(name: str, text: str, memory: str, experiment: Experiment) -> tup
 
 
 def _check(
-    agent: Any, agent_name: str, arm: str, access: Sequence[str], memory: Callable[..., Any], options: Mapping[str, Any]
+    agent: Any, agent_name: str, arm: str, access: Sequence[str], memory: str, options: Mapping[str, Any]
 ) -> None:
     """As :func:`check_access`; what the agent lacks here is no obstacle where the memory lacks something too."""
     try:
-        check_access(agent, agent_name, arm, access)
+        check_access(agent, agent_name, arm, access, memory)
     except EnvironmentProblem:
         try:
-            memory(**options)
+            registry.memories.get(memory)(**options)
         except CannotMeasure:
             return  # the arm is left out, and says why
         raise
 
 
-def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -> None:
+def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str], memory: str) -> None:
     """Refuse an arm that the agent cannot work with.
 
     Raises:
@@ -109,7 +109,8 @@ def check_access(agent: Any, agent_name: str, arm: str, access: Sequence[str]) -
             )
     check = getattr(agent, "check", None)
     if check is not None:
-        check(frozenset(access))
+        asked = {"memory": memory} if "memory" in inspect.signature(check).parameters else {}
+        check(frozenset(access), **asked)
 
 
 def said_of_itself(arm: Arm) -> dict[str, Any]:

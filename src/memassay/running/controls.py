@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from memassay.core.contracts import Control
+from memassay.core.contracts import Control, Grading, Suite
 from memassay.core.digest import digest_text
 from memassay.core.dossier import block, rendering
 from memassay.core.tokens import tokenizer
@@ -242,6 +242,30 @@ def check_own(scores: Scores, controls: Sequence[Control]) -> dict[str, Any]:
             }
         )
     return {name: {"passed": _outcome(checks), "checks": checks} for name, checks in found.items()}
+
+
+def check_suite(suite: Suite, grading: Grading, by_judge: Mapping[str, Scores]) -> dict[str, Any]:
+    """What a suite asks of its controls beside the usual, where it has ``checks``; shaped as by ``check_controls``.
+
+    Args:
+        suite: ``checks(grading, tasks, scores)`` gets every arm's scores by name, one number per task, NaN where there
+            is none, and gives rows of checks by name of the control.
+        grading: of the run.
+        by_judge: scores by judge id, the primary's first.
+    """
+    checks = getattr(suite, "checks", None)
+    if checks is None:
+        return {}
+    given: dict[str, dict[str, Vector]] = {}
+    tasks: Sequence[Task] = ()
+    for scores in by_judge.values():
+        tasks = scores.tasks
+        for arm, values in scores.values.items():
+            held = given.setdefault(arm, {})
+            for metric, vector in values.items():
+                held.setdefault(metric, np.where(scores.missing, np.nan, vector))
+    found: Mapping[str, Sequence[dict[str, Any]]] = checks(grading, tasks, given)
+    return {name: {"passed": _outcome(rows), "checks": list(rows)} for name, rows in found.items()}
 
 
 def _outcome(checks: Sequence[Mapping[str, Any]]) -> bool | None:

@@ -7,11 +7,12 @@ import datetime
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import chain, count, groupby
 from pathlib import Path
 from typing import Any
 
-from memassay.core.contracts import Retrieves
+from memassay.core import registry
+from memassay.core.contracts import Drives, Retrieves
 from memassay.core.dossier import dossier_of, trimmed
 from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemoryFailure
 from memassay.core.types import (
@@ -28,9 +29,11 @@ from memassay.core.types import (
     Usage,
 )
 from memassay.core.views import Surroundings, view
+from memassay.judging.verdicts import spent
 from memassay.running.answering import Answering, Said
 from memassay.running.build import NoStore, Stores, disk_error
 from memassay.running.calls import LimitReached, call, describe, is_network, redact, without_secrets
+from memassay.running.episodes import CUT, Cut, Ended, Episodes
 from memassay.running.experiment import NO_AGENT
 from memassay.running.judges import model_kind
 from memassay.running.markers import MARKER
@@ -41,6 +44,9 @@ from memassay.runs.lines import LineWriter, problem
 
 PROVIDER_ATTEMPTS = 3
 _BACKOFF_SECONDS = 0.5
+
+NATIVE_PASSAGES = 10
+"""Of a memory that does not say how much it gives by itself."""
 
 FAILURES_IN_A_ROW = 5
 """So many cells of agents that failed one after the other, by provider or harness, end the command."""
@@ -83,6 +89,8 @@ class Driver:
         self.tally = Tally()
         self._purse = purse
         self._answering = Answering(plan, stores, agents)
+        self._episodes = Episodes(plan, run, stores, self._answering)
+        self._native = native_sizes(plan)
         self._in_a_row = 0
         self._tasks = {task.id: task for task in plan.tasks}
         self._arms = {arm.name: arm for arm in plan.arms}
@@ -199,9 +207,13 @@ class Driver:
         arm = self._arms[cell.arm]
         alone = self._asks(cell) and getattr(self._answering.agent(arm), "retries_itself", False)
         last = first + (1 if alone else PROVIDER_ATTEMPTS) - 1
-        for attempt in range(first, last + 1):
+        for attempt in count(first):
             answer = await self._answer(cell, attempt)
             lines.append(to_line(answer))
+            self._episodes.forget(cell, attempt)
+            if answer.detail == CUT:
+                last += 1
+                continue
             self.tally.cost_usd += paid(answer.usage)
             if self._pays(cell):
                 self._purse.pay(cell.task, cell.arm, answer.usage, ended=attempt == last or _ends(answer.status))
@@ -219,6 +231,8 @@ class Driver:
 
     async def _answer(self, cell: CellKey, attempt: int) -> Answer:
         task, arm = self._tasks[cell.task], self._arms[cell.arm]
+        if self._asks(cell) and isinstance(self.plan.suite, Drives):
+            return await self._driven(cell, attempt, task, arm)
         if self._asks(cell):
             await self._answering.warm_up(task, arm, cell.build)
         started = time.perf_counter()
@@ -259,6 +273,35 @@ class Driver:
             at=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         )
 
+    async def _driven(self, cell: CellKey, attempt: int, task: Task, arm: Arm) -> Answer:
+        """An attempt at a task that its suite takes through several steps."""
+        started = time.perf_counter()
+        status, detail = Status.OK, ""
+        try:
+            steps = tuple(await self._episodes.drive(cell, attempt, task, arm, self._kept))
+        except (EnvironmentProblem, CannotMeasure):
+            raise
+        except Cut as cut:
+            status, detail, steps = Status.HARNESS, str(cut), cut.steps
+        except Ended as ended:
+            status, detail = ended.step.status, ended.step.detail
+            steps = (*self._episodes.kept(cell, attempt), ended.step)
+        except Exception as error:
+            status, detail = classify(error)
+            steps = self._episodes.kept(cell, attempt)
+        wall = round((time.perf_counter() - started) * 1000, 3)
+        return Answer(
+            cell=cell,
+            attempt=attempt,
+            status=status,
+            data=self.plan.suite.data,
+            model=model_kind(self._answering.agent(arm)),
+            detail=detail,
+            steps=steps,
+            usage=spent(step.usage for step in steps).model_copy(update={"wall_ms": wall}),
+            at=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+        )
+
     @staticmethod
     def _retrieval(status: Status, detail: str, digest: str | None, started: float) -> Step:
         usage = Usage(wall_ms=round((time.perf_counter() - started) * 1000, 3))
@@ -291,12 +334,13 @@ class Driver:
             if not isinstance(store, Retrieves):
                 raise CannotMeasure(f"its store has no retrieve(query); {type(store).__name__} cannot be asked")
             query = Query(text=task.prompt, as_of=task.as_of, budget_tokens=max(self.plan.experiment.budgets))
-            return _checked(await call(store.retrieve, query, seconds=limit))
+            found = _checked(await call(store.retrieve, query, seconds=limit))
         except (EnvironmentProblem, CannotMeasure):
             raise
         except Exception as error:
             status, detail = classify(error)
             raise Failed(status, detail) from error
+        return dossier_of(found.passages[: self._native[arm.name]]) if arm.name in self._native else found
 
     async def _dossier(self, task: Task, arm: Arm, build: int) -> Dossier:
         dossier = Dossier(status="empty")
@@ -316,6 +360,15 @@ class Failed(Exception):
     def __init__(self, status: Status, detail: str) -> None:
         self.status, self.detail = status, detail
         super().__init__(detail)
+
+
+def native_sizes(plan: Plan) -> dict[str, int | None]:
+    """By contender how many passages its memory gives where nobody says how much, for a suite that is ``native``.
+
+    That is the memory's class attribute ``native``; None is all it finds.
+    """
+    arms = plan.contenders if getattr(plan.suite, "native", False) else ()
+    return {arm.name: getattr(registry.memories.get(arm.memory), "native", NATIVE_PASSAGES) for arm in arms}
 
 
 def _costs(answer: Answer) -> bool:

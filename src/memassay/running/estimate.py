@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memassay.core import registry
-from memassay.core.contracts import Priced
+from memassay.core.contracts import Pairs, Priced
 from memassay.core.errors import UsageError
 from memassay.core.types import Arm, Task, Usage
 from memassay.core.views import original
@@ -19,7 +19,10 @@ from memassay.running.experiment import NO_AGENT
 from memassay.running.judges import ModelJudge, model_name
 from memassay.running.markers import MARKER
 from memassay.running.money import Bill, Purse
-from memassay.running.plan import Plan
+from memassay.running.pair_judges import PairModelJudge
+from memassay.running.plan import Plan, pairs_of
+from memassay.running.probes import PROBES
+from memassay.running.probes import QUESTIONS as PROBED
 from memassay.runs.folder import RunFolder
 from memassay.stats import MATERIAL
 
@@ -137,6 +140,43 @@ def cost_of_verdict(judge: ModelJudge) -> float | None:
     return 0.0 if cost is None and judge.model != "real" else cost
 
 
+def cost_of_comparison(judge: PairModelJudge, budget: int) -> float | None:
+    """US dollars that one comparison is expected to cost; None where the price is not known, 0 where a script judges.
+
+    Args:
+        judge: who compares.
+        budget: tokens of each dossier.
+    """
+    cost = judge.price(Usage(input=2 * budget + _AROUND, output=_VERDICT))
+    return 0.0 if cost is None and judge.model != "real" else cost
+
+
+def comparisons_of(plan: Plan, pairs: Pairs) -> int:
+    """How many comparisons each judge of pairs is asked for, its controls and repetitions among them, at the most."""
+    tasks = sum(task.category != MARKER for task in plan.tasks)
+    builds = max((plan.replicates(arm)[0] for arm in plan.contenders), default=1)
+    probes = len(PROBES) * min(PROBED, tasks)
+    repeated = min(pairs.repeated, tasks) * (pairs.times - 1) if pairs.between else 0
+    return 2 * (tasks * len(pairs.between) * builds + repeated + probes)
+
+
+def _comparing(plan: Plan) -> dict[str, Any]:
+    """Tokens and money of comparing pairs; nothing where nobody compares."""
+    pairs = pairs_of(plan)
+    if pairs is None or not plan.pair_judges:
+        return {}
+    each = [cost_of_comparison(judge, pairs.budget) for judge in plan.pair_judges]
+    number = comparisons_of(plan, pairs)
+    found: dict[str, Any] = {
+        "comparisons": f"{number * len(each):,}, {number:,} by each of {len(each)} judges of pairs",
+        "comparing in US dollars": None if None in each else _rounded(number * sum(cost or 0.0 for cost in each)),
+    }
+    unknown = [judge.name for judge, cost in zip(plan.pair_judges, each, strict=True) if cost is None]
+    if unknown:
+        found["no price is known for the judges of pairs"] = ", ".join(unknown)
+    return found
+
+
 def dollars(value: float | None) -> str:
     """An amount of US dollars for a person, with two digits that say something."""
     if value is None:
@@ -165,7 +205,7 @@ def _unpriced(plan: Plan) -> list[str]:
 def _spending(plan: Plan) -> dict[str, Any]:
     """Tokens and money of a plan, with what they are reckoned from."""
     if not plan.answers:
-        return {"cost in US dollars": 0.0}
+        return {"cost in US dollars": 0.0} | _comparing(plan)
     arms, judging = costs_of(plan)
     unknown = _unpriced(plan)
     asked = len([t for t in plan.tasks if t.category != MARKER])
@@ -196,7 +236,7 @@ def _spending(plan: Plan) -> dict[str, Any]:
         )
     if limit is not None:
         found["stops before"] = f"${limit:g}{pays_for}"
-    return found
+    return found | _comparing(plan)
 
 
 def unkept(limit: float, unpriced: Sequence[str]) -> UsageError:
@@ -229,3 +269,18 @@ def purse_of(plan: Plan, run: RunFolder, *, answering: bool = True) -> Purse:
     judges = [judge.id for judge in plan.model_judges if judge.live]
     bill = Bill(run, [arm.name for arm in plan.contenders if arm.agent != NO_AGENT], judges)
     return Purse(limit, {name: cost or 0.0 for name, cost in arms.items()}, judging, bill)
+
+
+def comparing_purse(plan: Plan, run: RunFolder, pairs: Pairs) -> Purse:
+    """The money of a run for its judges of pairs.
+
+    Raises:
+        UsageError: there is a limit and a price is not known, so that it could not be kept.
+    """
+    limit = plan.experiment.max_usd
+    if limit is None:
+        return Purse()
+    costs = {judge.name: cost_of_comparison(judge, pairs.budget) for judge in plan.pair_judges}
+    if None in costs.values():
+        raise unkept(limit, [f"the judge {name}" for name, cost in costs.items() if cost is None])
+    return Purse(limit, {}, max((cost or 0.0 for cost in costs.values()), default=0.0), Bill(run, [], []))

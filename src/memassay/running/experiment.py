@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from memassay.core import registry
-from memassay.core.errors import UsageError, suggestion
+from memassay.core.errors import UnknownName, UsageError, suggestion
 from memassay.core.tokens import DEFAULT_TOKENS
 
 BUDGETS = (1000, 2000, 4000, 8000, 12000)
@@ -67,6 +67,14 @@ class JudgeEntry(_Table):
     model: str
     options: Mapping[str, JsonValue] = Field(default_factory=dict)
 
+    @property
+    def of_pairs(self) -> bool:
+        """Whether it compares what two arms found, instead of judging one answer; False for a judge not known here."""
+        try:
+            return bool(getattr(registry.judges.get(self.use), "pairs", False))
+        except UnknownName:
+            return False
+
 
 class Limits(_Table):
     """Limits of the harness; a memory or an agent that exceeds one has failed.
@@ -101,6 +109,7 @@ class Experiment(_Table):
         agent_options: the agent's settings, ``model`` among them.
         judges: judges with a model, beside the suite's own graders.
         max_usd: the run stops before it costs more, task by task; no part of what the run is.
+        registered: the hash of an entry that the run's pre-registration must hold; no part of what the run is.
         primary: the one comparison with a verdict, or None.
     """
 
@@ -120,6 +129,7 @@ class Experiment(_Table):
     builds: int = Field(1, ge=1)
     repetitions: int = Field(1, ge=1)
     max_usd: float | None = Field(None, gt=0)
+    registered: str | None = None
     seed: int = 0
     controls: bool = True
     limits: Limits = Limits()
@@ -194,7 +204,7 @@ def _check_stage(experiment: Experiment) -> None:
     given = {
         "--model": settings.pop("model", None) is not None,
         "--set agent.…": bool(settings),
-        "--judge": bool(experiment.judges),
+        "--judge": any(not judge.of_pairs for judge in experiment.judges),
         "--repetitions": experiment.repetitions > 1,
     }
     asked = [flag for flag, there in given.items() if there]
@@ -237,8 +247,11 @@ def memory_entries(names: str) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def judge_entry(text: str) -> dict[str, str]:
-    """``MODEL`` or ``JUDGE:MODEL`` as an entry of ``judges``.
+_OTHER = {"binary": "lenient:MODEL", "pairwise": "scripted-pairs:NAME"}
+
+
+def judge_entry(text: str, usual: str = "binary") -> dict[str, str]:
+    """``MODEL`` or ``JUDGE:MODEL`` as an entry of ``judges``; ``usual`` is the judge where none is named.
 
     Raises:
         UsageError: the model is missing, or what stands before the colon is another name for a judge.
@@ -251,9 +264,9 @@ def judge_entry(text: str) -> dict[str, str]:
         raise UsageError(f"--judge {text!r}: there is no judge {use!r}. Did you mean {meant}:{model or 'MODEL'}?")
     if known and "model" not in inspect.signature(registry.judges.get(use)).parameters:
         raise UsageError(f"--judge {text!r}: {use!r} asks no model; write --judge MODEL or --judge lenient:MODEL.")
-    found = {"use": use, "model": model} if known else {"use": "binary", "model": text}
+    found = {"use": use, "model": model} if known else {"use": usual, "model": text}
     if not found["model"]:
-        raise UsageError(f"--judge {text!r}: write --judge MODEL, binary:MODEL (the same) or lenient:MODEL.")
+        raise UsageError(f"--judge {text!r}: write --judge MODEL, {usual}:MODEL (the same) or {_OTHER.get(usual)}.")
     return found
 
 

@@ -59,6 +59,7 @@ def _read(
             ended,
             run.each_judgement(judge.id),
             replicates,
+            [spec.name for spec in plan.all_metrics],
         )
         for number, judge in enumerate(plan.all_judges)
     }

@@ -101,13 +101,16 @@ class ModelJudge:
 
 
 def model_judges(experiment: Experiment, suite: Suite) -> tuple[ModelJudge, ...]:
-    """The judges of an experiment.
+    """The judges of single answers that an experiment names.
 
     Raises:
         UsageError: one is named twice, or cannot be made.
     """
     found: list[ModelJudge] = []
     for entry in experiment.judges:
+        refuse_secrets(entry.options, f"judge {entry.use!r}")
+        if entry.of_pairs:
+            continue
         judge = _opened(entry, [judge.entry for judge in found], suite)
         if judge.id in {judge.id for judge in found}:
             raise UsageError(f"--judge names {entry.use}:{entry.model} twice; name it once.")
@@ -155,8 +158,8 @@ def reopened(name: str, manifest: Mapping[str, Any], suite: Suite) -> ModelJudge
         UsageError: its model is a file of one's own, which has to be named anew; or it cannot be made here.
     """
     entry = JudgeEntry.model_validate(manifest[ENTRY])
-    _refuse_file(name, entry)
-    made = _make(entry, suite)
+    refuse_file(name, entry)
+    made = make_judge(entry, suite)
     return ModelJudge(entry, made, name, made.config, str(manifest["metric"]))
 
 
@@ -171,7 +174,8 @@ def begun(entry: JudgeEntry, before: Sequence[JudgeEntry], suite: Suite) -> Mode
     Raises:
         UsageError: its model is a file of one's own, which has to be named anew; or it cannot be made here.
     """
-    _refuse_file(f"{entry.use}:{entry.model}", entry)
+    refuse_file(f"{entry.use}:{entry.model}", entry)
+    refuse_secrets(entry.options, f"judge {entry.use!r}")
     return _opened(entry, before, suite)
 
 
@@ -181,12 +185,12 @@ def live(judges: Sequence[Judge]) -> list[Judge]:
 
 
 def _opened(entry: JudgeEntry, before: Sequence[JudgeEntry], suite: Suite) -> ModelJudge:
-    refuse_secrets(entry.options, f"judge {entry.use!r}")
-    made = _make(entry, suite)
+    made = make_judge(entry, suite)
     return ModelJudge(entry, made, made.id, made.config, _metric(entry, before))
 
 
-def _refuse_file(name: str, entry: JudgeEntry) -> None:
+def refuse_file(name: str, entry: JudgeEntry) -> None:
+    """Refuse a judge whose model is a file of one's own, of which a run keeps no place."""
     if entry.model.startswith(("local/", "scripted/")):
         raise UsageError(
             f"The model of judge {name} is a file of yours, which the run does not hold; name it: "
@@ -194,7 +198,8 @@ def _refuse_file(name: str, entry: JudgeEntry) -> None:
         )
 
 
-def _make(entry: JudgeEntry, suite: Suite) -> Any:
+def make_judge(entry: JudgeEntry, suite: Suite) -> Any:
+    """What the registered factory of a judge makes of an entry; nothing is asked yet."""
     factory = registry.judges.get(entry.use)
     criteria = getattr(suite, "criteria", None)
     return factory(model=entry.model, criteria=criteria(entry.use) if criteria else "", **entry.options)

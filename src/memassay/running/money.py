@@ -70,6 +70,9 @@ class Bill:
                 self._recorded += _cost(record)
                 if judge in self._judged and record.get("status") != "failed":
                     self._judged[judge].add(verdict_head(path, number, record)[0])
+        for judge in self._run.pair_files():
+            for _, record in self._lines.of(self._run.pair_verdicts(judge)):
+                self._recorded += _cost(record)
         # An audit's file is written whole, and again by the next one.
         self.spent = self._recorded + sum(_cost(self._run.audit(judge) or {}) for judge in self._run.audited())
 

@@ -26,9 +26,13 @@ from memassay.running.drive import Driver, Tally
 from memassay.running.estimate import purse_of
 from memassay.running.experiment import Experiment, JudgeEntry, experiment_of
 from memassay.running.judge import judge_run
+from memassay.running.judge import unjudged as unjudged_by
 from memassay.running.judges import ModelJudge, live, model_judges, model_name, with_kept
 from memassay.running.markers import MARKER
+from memassay.running.pair_judges import PairModelJudge, pair_judges
+from memassay.running.pairing import compare_pairs
 from memassay.running.plan import Plan, grading_of, load_suite, make_plan, own_controls, tasks_digest
+from memassay.running.registration import log_amendments, refuse_other, register
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
@@ -90,21 +94,50 @@ class Place:
         return self.stores if self.stores is not None else self.out.resolve().parent / "stores"
 
 
-def run_experiment(experiment: Experiment, place: Place, observer: Observer | None = None) -> dict[str, Any]:
-    """Plan, build, drive, judge and summarise; goes on where an earlier call stopped.
+def run_experiment(
+    experiment: Experiment, place: Place, observer: Observer | None = None, *, amend: str = ""
+) -> dict[str, Any]:
+    """Plan, register, build, drive, judge and summarise; goes on where an earlier call stopped.
+
+    Args:
+        experiment: what is run.
+        place: where it goes.
+        observer: what watches.
+        amend: why something beside the identity differs from what was registered, or "".
 
     Raises:
         UsageError, DataError, GuardError, EnvironmentProblem: each in one sentence.
     """
     watch = observer or Silent()
-    run, plan, unavailable, stopped = advance(experiment, place, watch)
-    return conclude(run, plan, unavailable, watch, stopped)
+    run, plan, unavailable, stopped = advance(experiment, place, watch, amend=amend)
+    return conclude(run, plan, unavailable, watch, stopped, amend)
+
+
+def register_experiment(experiment: Experiment, place: Place, *, amend: str = "") -> RunFolder:
+    """Register a run and do nothing of it; the same experiment goes on from there.
+
+    Args:
+        experiment: what is to be run.
+        place: where it goes.
+        amend: where it was registered before, why something beside the identity differs from that, or "".
+
+    Raises:
+        UsageError, DataError, GuardError, EnvironmentProblem: each in one sentence.
+    """
+    plan = make_plan(experiment)
+    make_memories(plan)
+    return enter(plan, place, amend, alone=True)
 
 
 def advance(
-    experiment: Experiment, place: Place, observer: Observer | None = None, *, answers: bool = True
+    experiment: Experiment,
+    place: Place,
+    observer: Observer | None = None,
+    *,
+    answers: bool = True,
+    amend: str = "",
 ) -> tuple[RunFolder, Plan, dict[str, str], str]:
-    """Plan and build, and unless ``answers`` is False drive, without judging.
+    """Plan, register and build, and unless ``answers`` is False drive, without judging.
 
     Returns:
         The run folder, its plan, the arms that cannot be measured, with the reason, and why the run was stopped before
@@ -117,7 +150,7 @@ def advance(
     # What would stop the run is found before the folder is made, so that a refused start leaves nothing behind.
     purse_of(plan, RunFolder(place.out))
     agents = asyncio.run(ready(plan)) if answers else {}
-    run = enter(plan, place)
+    run = enter(plan, place, amend)
     stores = Stores(place.stores_folder, plan, run, memories, watch.building)
     # Locked before anything is built: a second writer of this shard is refused before it spends anything.
     with run.answer_writer(place.writer) as lines:
@@ -125,11 +158,17 @@ def advance(
     return run, plan, unavailable, stopped
 
 
-def enter(plan: Plan, place: Place) -> RunFolder:
-    """Create or guard the run folder of a plan.
+def enter(plan: Plan, place: Place, amend: str = "", *, alone: bool = False) -> RunFolder:
+    """Create or guard the run folder of a plan, and register the plan there.
+
+    Args:
+        plan: what is about to be done.
+        place: where.
+        amend: why something beside the identity differs from what was registered, or "".
+        alone: register, and do nothing further.
 
     Raises:
-        GuardError: the folder holds a different run.
+        GuardError: the folder holds, or registered, a different run.
         EnvironmentProblem: it cannot be written.
     """
     run = RunFolder(place.out)
@@ -137,6 +176,7 @@ def enter(plan: Plan, place: Place) -> RunFolder:
         raise GuardError(
             f"{place.out} has answers but no manifest.json; restore it or choose another folder with --out."
         )
+    refuse_other(run, plan, amend)
     experiment = plan.experiment.model_dump(mode="json")
     experiment["options"] = {
         k: Path(v).name if isinstance(v, str) and ("/" in v or os.sep in v) else v
@@ -149,6 +189,7 @@ def enter(plan: Plan, place: Place) -> RunFolder:
         judge["model"] = model_name(judge["model"])
     if run.enter(plan.identity, experiment, place.writer, environment(), plan.tasks):
         checked_tasks(run)
+    register(run, plan, amend, alone=alone)
     accepted = getattr(plan.suite, "accepted", None)
     if accepted is not None:
         accepted()
@@ -190,20 +231,26 @@ def conclude(
     unavailable: Mapping[str, str],
     observer: Observer | None = None,
     stopped: str = "",
+    amend: str = "",
 ) -> dict[str, Any]:
-    """Judge what is answered and write ``summary.json``."""
+    """Judge what is answered and write ``summary.json``; what differs from what was registered is logged first."""
     watch = observer or Silent()
     with run.concluding():
         named = {judge.id for judge in plan.model_judges}
         kept = [(name, about) for name, about in run.judge_manifests() if name in named or run.judged(name)]
         plan = replace(plan, model_judges=with_kept(plan.model_judges, kept))
+        log_amendments(run, plan, amend)
         counted, _ = run.counted()
         watch.stage("judge", len(counted))
         controls = {arm.name for arm in plan.arms if arm.role == "control"}
         purse = purse_of(plan, run, answering=False)
         unjudged = judge_run(run, live(plan.all_judges), plan.tasks, counted, controls, watch.judged, purse)
+        unjudged = unjudged or compare_pairs(run, plan, counted, unavailable, watch.judged)
         watch.stage("summarise", None)
         silent = [judge.id for judge in plan.model_judges if not run.judged(judge.id)]
+        wanting = [name for name in silent if unjudged_by(run, name, plan.tasks, counted, controls)]
+        if wanting and not unjudged:
+            unjudged = f"judge {wanting[0]} gave no verdict; see its replies, mend it and go on: memassay judge RUN"
         plan = replace(plan, model_judges=tuple(judge for judge in plan.model_judges if judge.id not in silent))
         summary = summarise(run, plan, unavailable, stopped=stopped or unjudged, silent=silent)
         run.write_summary(summary)
@@ -296,7 +343,8 @@ def rejudge(
     observer: Observer | None = None,
     judges: Sequence[JudgeEntry] = (),
     max_usd: float | None = None,
-    again: Sequence[ModelJudge] = (),
+    again: Sequence[ModelJudge | PairModelJudge] = (),
+    amend: str = "",
 ) -> dict[str, Any]:
     """Judge and summarise a run from its folder alone.
 
@@ -307,11 +355,23 @@ def rejudge(
         max_usd: US dollars that the run may cost in all, or None.
         again: those of the run that go on (:func:`memassay.running.continuing.continuing`). Of others that have judged
             it, the verdicts stay as they are.
+        amend: why something beside the identity differs from what was registered, or "".
     """
     plan = plan_of(run)
     experiment = plan.experiment.model_copy(update={"judges": tuple(judges), "max_usd": max_usd})
-    plan = replace(plan, experiment=experiment, model_judges=(*model_judges(experiment, plan.suite), *again))
-    return conclude(run, plan, unavailable_arms(run), observer)
+    plan = replace(
+        plan,
+        experiment=experiment,
+        model_judges=(
+            *model_judges(experiment, plan.suite),
+            *(judge for judge in again if isinstance(judge, ModelJudge)),
+        ),
+        pair_judges=(
+            *pair_judges(experiment, plan.suite),
+            *(judge for judge in again if isinstance(judge, PairModelJudge)),
+        ),
+    )
+    return conclude(run, plan, unavailable_arms(run), observer, amend=amend)
 
 
 def sections_of(summary: Mapping[str, Any]) -> list[Any]:

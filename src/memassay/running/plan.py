@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from memassay.core import registry
-from memassay.core.contracts import Control, Grading, Judge, MetricSpec, Suite
+from memassay.core.contracts import Control, Grading, Judge, MetricSpec, Pairs, Suite
 from memassay.core.digest import digest_of, digest_text
 from memassay.core.errors import UsageError, suggestion
 from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task
-from memassay.core.views import CONTROLS
+from memassay.core.views import applicable
 from memassay.running.contenders import agent_identity, contenders, said_of_itself, without_places
 from memassay.running.experiment import NO_AGENT, Experiment
 from memassay.running.judges import ModelJudge, model_judges
 from memassay.running.markers import MARKER, marker_corpora, marker_tasks
+from memassay.running.pair_judges import PairModelJudge, pair_judges
 from memassay.stats import DEFAULT_DESIGN, DESIGNS, Design
 
 CONTROL_MEMORY = "none"
@@ -38,6 +39,7 @@ class Plan:
         judges: the suite's own graders, the first of them the primary.
         own_controls: control arms of the suite's own, in place of those of the house.
         model_judges: those with a model. They are no part of the identity: one can be added to a finished run.
+        pair_judges: those that compare dossiers in pairs; the same holds for them.
     """
 
     experiment: Experiment
@@ -54,6 +56,7 @@ class Plan:
     memories: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     own_controls: tuple[Control, ...] = ()
     model_judges: tuple[ModelJudge, ...] = ()
+    pair_judges: tuple[PairModelJudge, ...] = ()
 
     @property
     def all_judges(self) -> tuple[Judge, ...]:
@@ -146,6 +149,20 @@ def load_suite(experiment: Experiment) -> Suite:
     return suite
 
 
+def pairs_of(plan: Plan, unavailable: Collection[str] = ()) -> Pairs | None:
+    """How the plan's suite has arms compared in pairs, or None where it has none.
+
+    Args:
+        plan: with its contenders.
+        unavailable: arms that cannot be measured.
+    """
+    pairs = getattr(plan.suite, "pairs", None)
+    if pairs is None:
+        return None
+    found: Pairs = pairs([arm.name for arm in plan.contenders if arm.name not in unavailable])
+    return found
+
+
 def design_of(suite: Suite) -> Design:
     """The statistical rules of a suite, by its attribute ``design``.
 
@@ -203,7 +220,7 @@ def make_plan(experiment: Experiment) -> Plan:
         if control.arm.memory != CONTROL_MEMORY:
             sources.setdefault(control.arm.memory, registry.memories.source(control.arm.memory))
     if experiment.controls and not own:
-        arms += [Arm(name=name, memory=CONTROL_MEMORY, view=name, role="control") for name in CONTROLS]
+        arms += [Arm(name=name, memory=CONTROL_MEMORY, view=name, role="control") for name in applicable(tasks)]
         markers = marker_corpora(list(corpora.values()))
         tasks += marker_tasks(suite.name, markers, tasks)
         corpora |= {c.id: c for c in markers}
@@ -219,6 +236,7 @@ def make_plan(experiment: Experiment) -> Plan:
         sources=sources,
         all_tasks=len(everything),
         model_judges=model_judges(experiment, suite),
+        pair_judges=pair_judges(experiment, suite),
         memories={arm.name: said for arm in arms if arm.memory != CONTROL_MEMORY and (said := said_of_itself(arm))},
         own_controls=own,
     )

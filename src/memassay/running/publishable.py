@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memassay.running.contenders import SPEAKS
@@ -31,6 +31,7 @@ def publishable(
     *,
     stopped: str = "",
     unjudged: Mapping[str, int | None] | None = None,
+    comparing: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """``{"value", "reasons"}`` by the rules of docs/statistics.md.
 
@@ -46,6 +47,7 @@ def publishable(
         differing: cells finished twice with another outcome.
         stopped: why the run was stopped before its end, or "".
         unjudged: by judge with a model, how many answers it is yet to judge; None where it has judged nothing.
+        comparing: the judges of pairs and what is left for each.
     """
     reasons: list[str] = []
     if all(arm.name in unavailable for arm in plan.contenders):
@@ -77,9 +79,15 @@ def publishable(
             reasons.append(f"judge {name} gave no verdict")
         elif left:
             reasons.append(f"judge {name} has not judged {left} answers; go on: memassay judge RUN")
+    for one in comparing:
+        if one["left"] is None:
+            reasons.append(f"judge {one['id']} compared nothing")
+        elif one["left"]:
+            reasons.append(f"judge {one['id']} has {one['left']} comparisons left; go on: memassay judge RUN")
     if plan.answers and (plan.identity.get("agent") or {}).get(SPEAKS) == "scripted":
         reasons.append("the agent is a scripted stand-in")
-    if any(judge.model == "scripted" for judge in plan.model_judges):
+    judging = [*(judge.model for judge in plan.model_judges), *(one["model"] for one in comparing)]
+    if "scripted" in judging:
         reasons.append("a judge is a scripted stand-in")
     settings = plan.identity.get("suite_settings", {})
     if plan.suite.data == "real" and isinstance(settings, Mapping):

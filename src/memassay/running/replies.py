@@ -30,6 +30,11 @@ def other_models(run: RunFolder, plan: Plan, counted: Mapping[Key, Counted]) -> 
         for verdict in run.each_judgement(judge.id):
             if REPLIED in verdict.labels:
                 found[f"Judge {judge.id}", judge.name, str(verdict.labels[REPLIED] or "no name"), "verdicts"] += 1
+    for name, about in run.pair_manifests():
+        for verdict in run.each_pair_verdict(name):
+            if REPLIED in verdict.labels:
+                asked = str(about["entry"]["model"])
+                found[f"Judge {name}", asked, str(verdict.labels[REPLIED] or "no name"), "comparisons"] += 1
     return [
         f"{who} asked for the model {asked}; what replied calls itself {said} ({n} {of})."
         for (who, asked, said, of), n in sorted(found.items())

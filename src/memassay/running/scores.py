@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from memassay.core.errors import DataError
 from memassay.core.types import Judgement, Task
 from memassay.runs.folder import FINAL, Counted, Key, key_of
 from memassay.stats import Clusters
@@ -120,6 +122,7 @@ def collect(
     ended: Outcomes,
     judgements: Iterable[Judgement],
     replicates: Mapping[str, tuple[int, int]],
+    shares: Collection[str] = (),
 ) -> Scores:
     """Gather one judge's verdicts.
 
@@ -129,6 +132,10 @@ def collect(
         ended: how the cells ended, for what is unfinished and what the memory failed.
         judgements: the judge's verdicts; only those on the attempt that counts are used.
         replicates: planned builds, and repetitions of each, per arm.
+        shares: metrics that are from 0 to 1.
+
+    Raises:
+        DataError: a score is not.
     """
     index = {task.id: i for i, task in enumerate(tasks)}
     n = len(tasks)
@@ -153,6 +160,11 @@ def collect(
         several = replicates.get(arm, (1, 1))[1]
         for metric, value in verdict.scores.items():
             if value is not None:
+                if not math.isfinite(value) or (metric in shares and not 0 <= value <= 1):
+                    raise DataError(
+                        f"judgements/{verdict.judge}.jsonl: {metric} of {task} in {arm} is {value:g}, and a score is "
+                        "from 0 to 1; restore the file from a copy, or delete it and judge again."
+                    )
                 if (arm, metric) not in sums:
                     sums[arm, metric] = np.zeros(n), np.zeros(n)
                 total, count = sums[arm, metric]

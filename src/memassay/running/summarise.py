@@ -13,16 +13,18 @@ from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
 from memassay.running.conclusions import conclusion_of
 from memassay.running.contenders import SPEAKS, without_places
-from memassay.running.controls import check_controls, check_own
+from memassay.running.controls import check_controls, check_own, check_suite
 from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
 from memassay.running.gathering import Gathered, gather
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
+from memassay.running.pairing import standing
 from memassay.running.plan import Plan, is_sample, marked
 from memassay.running.publishable import publishable
+from memassay.running.registration import registration_of
 from memassay.running.replies import other_models
 from memassay.running.scores import Mask, Scores, merged
-from memassay.running.usage import Used, attempts_cost, judging_usage, used
+from memassay.running.usage import Used, attempts_cost, judging_bill, judging_usage, used
 from memassay.runs.folder import RunFolder, key_of
 from memassay.runs.ledger import log_test_read
 from memassay.stats import Band, Clusters, Design, cluster_mean, rerun_noise
@@ -59,11 +61,17 @@ def summarise(
     bands = {metric: Band(**band) for metric, band in expected["chance"].items()}
     asked = {task.id for task in tasks}
     usages = used(answer for answer in run.each(counted) if answer.cell.task in asked)
-    costs = attempts_cost(run) if plan.answers else Counter()
+    costs = attempts_cost(run) if plan.answers else {}
     built = run.builds()
     arms = {
         arm.name: _arm(
-            plan, arm.name, gathered, usages.get(arm.name, Used()), costs[arm.name], built, unavailable.get(arm.name)
+            plan,
+            arm.name,
+            gathered,
+            usages.get(arm.name, Used()),
+            costs.get(arm.name, 0.0),
+            built,
+            unavailable.get(arm.name),
         )
         for arm in plan.contenders
     }
@@ -81,10 +89,12 @@ def summarise(
         controls = check_controls(gathered.scores, marker_scores, estimates, bands, next(iter(ceiling.values())))
         if not any(marked(arm) for arm in plan.contenders):
             del controls["marker"]  # nobody is asked for planted documents: all arms give their agents tools or files
+        controls |= check_suite(plan.suite, plan.grading, gathered.by_judge)
     planned = sum(1 for c in plan.cells() if c.arm not in unavailable)
     reads = 0
     if any(t.split == "test" for t in tasks) and plan.suite.data == "real" and log_reads:
         reads = log_test_read(run.path, str(run.manifest.get("identity_digest", "")))
+    comparing = standing(run, plan, counted, unavailable)
     summary: dict[str, Any] = {
         "schema_version": SCHEMA,
         "suite": plan.experiment.suite,
@@ -95,9 +105,12 @@ def summarise(
         "model": model,
         "agent": _agent(plan),
         "judges": [_judge(run, judge, gathered) for judge in plan.model_judges],
+        "pair_judges": comparing,
+        "judging": judging_bill(run),
         "repetitions": plan.experiment.repetitions,
         "stopped": stopped,
         "identity_digest": run.manifest.get("identity_digest"),
+        "registration": registration_of(run),
         "version": __version__,
         "tokens": plan.experiment.tokens,
         "budgets": list(plan.experiment.budgets),
@@ -115,6 +128,7 @@ def summarise(
             stopped=stopped,
             unjudged={judge.id: _judge(run, judge, gathered)["unjudged"] for judge in plan.model_judges}
             | dict.fromkeys(silent, None),
+            comparing=comparing,
         ),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),
@@ -177,7 +191,7 @@ def _arm(
     name: str,
     gathered: Gathered,
     usage: Used,
-    attempts_usd: float,
+    attempts_usd: float | None,
     builds: Sequence[BuildReport],
     reason: str | None,
 ) -> dict[str, Any]:

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from memassay.core.types import Answer, Usage
+from memassay.core.types import Answer, Judgement, Usage
 from memassay.running.money import paid
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import read_lines
 
 KINDS = ("input", "output", "cache_read", "cache_write")
+
+
+_FREE = ("scripted", "none")
 
 
 @dataclass
@@ -72,7 +75,7 @@ class Used:
             check.name == "store unchanged" and check.passed is False for step in answer.steps for check in step.checks
         )
 
-    def summary(self, attempts_usd: float) -> dict[str, Any]:
+    def summary(self, attempts_usd: float | None) -> dict[str, Any]:
         """The ``answers`` part of an arm's usage.
 
         Args:
@@ -88,7 +91,7 @@ class Used:
             "cost_usd": ours,
             "reported_usd": theirs,
             "cost_difference_usd": round(ours - theirs, 6) if ours is not None and theirs is not None else None,
-            "attempts_usd": round(attempts_usd, 6),
+            "attempts_usd": None if attempts_usd is None else round(attempts_usd, 6),
             "turns": spread(self.turns),
             "tool_calls": spread(self.tool_calls),
             "seconds": {
@@ -107,20 +110,59 @@ def used(answers: Iterable[Answer]) -> dict[str, Used]:
     return found
 
 
-def attempts_cost(run: RunFolder) -> Counter[str]:
-    """US dollars per arm, over all attempts, whether they count or not."""
-    found: Counter[str] = Counter()
+def attempts_cost(run: RunFolder) -> dict[str, float | None]:
+    """US dollars per arm, over all attempts, whether they count or not; None where nobody knows the price of one."""
+    found: dict[str, float] = {}
+    unknown: set[str] = set()
     for segment in run.segments():
         for _, record in read_lines(segment):
-            found[record["cell"]["arm"]] += paid(Usage.model_validate(record.get("usage") or {}))  # type: ignore[assignment]
-    return found
+            arm, usage = record["cell"]["arm"], Usage.model_validate(record.get("usage") or {})
+            found[arm] = found.get(arm, 0.0) + paid(usage)
+            if record.get("model") == "real" and usage.input + usage.output and not _priced(usage):
+                unknown.add(arm)
+    return {arm: None if arm in unknown else usd for arm, usd in found.items()}
+
+
+def _priced(usage: Usage) -> bool:
+    return usage.cost_usd is not None or usage.reported_usd is not None
+
+
+def judging_bill(run: RunFolder) -> dict[str, list[dict[str, Any]]]:
+    """What judges with a model used in a run, those that gave no verdict and audits of others among them.
+
+    Returns:
+        A usage per judge under ``judges``, ``comparisons`` and ``audits``; a script's is left out, for it costs nobody.
+    """
+    judges = dict(run.judge_manifests())
+    pairs = dict(run.pair_manifests())
+    audits = {name: run.audit(name) or {} for name in run.audited()}
+    return {
+        "judges": [
+            judging_usage(run, name) for name, about in judges.items() if about.get("kind", "none") not in _FREE
+        ],
+        "comparisons": [
+            usage_of_verdicts(run.each_pair_verdict(name))
+            for name, about in pairs.items()
+            if about.get("kind") not in _FREE
+        ],
+        "audits": [
+            about["usage"]
+            for name, about in audits.items()
+            if about.get("usage") and about.get("model", judges.get(name, {}).get("kind")) not in _FREE
+        ],
+    }
 
 
 def judging_usage(run: RunFolder, judge: str) -> dict[str, Any]:
     """What a judge's verdicts used, those that failed or no longer count among them."""
+    return usage_of_verdicts(run.each_judgement(judge))
+
+
+def usage_of_verdicts(verdicts: Iterable[Judgement]) -> dict[str, Any]:
+    """How many verdicts there are, how many failed, their tokens, and US dollars where every price is known."""
     tokens: Counter[str] = Counter()
     usd, n, failed, unpriced = 0.0, 0, 0, 0
-    for verdict in run.each_judgement(judge):
+    for verdict in verdicts:
         n += 1
         failed += verdict.status == "failed"
         unpriced += verdict.usage.cost_usd is None

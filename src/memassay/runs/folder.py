@@ -272,14 +272,15 @@ class RunFolder:
 
     def judge_manifests(self) -> list[tuple[str, dict[str, Any]]]:
         """Id and manifest of every judge configuration that has judged here, by id."""
+        return self._manifests("judgements")
+
+    def _manifests(self, kind: str) -> list[tuple[str, dict[str, Any]]]:
         found = []
-        for path in sorted((self.path / "judgements").glob("*.json")):
+        for path in sorted((self.path / kind).glob("*.json")):
             try:
                 found.append((path.stem, dict(json.loads(path.read_text("utf-8")))))
             except (OSError, ValueError, TypeError) as error:
-                raise DataError(
-                    f"judgements/{path.name} is damaged; delete it and its .jsonl, and judge again."
-                ) from error
+                raise DataError(f"{kind}/{path.name} is damaged; delete it and its .jsonl, and judge again.") from error
         return found
 
     def audit(self, judge: str) -> dict[str, Any] | None:
@@ -304,14 +305,40 @@ class RunFolder:
 
     def judge_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:
         """The file of one judge configuration; writers take turns. Its own manifest is guarded."""
-        manifest = self.path / "judgements" / f"{judge}.json"
+        return self._verdict_writer("judgements", judge, config, begun=bool(self.judged(judge)))
+
+    def _verdict_writer(self, kind: str, judge: str, config: Mapping[str, Any], *, begun: bool) -> LineWriter:
+        manifest = self.path / kind / f"{judge}.json"
         plain = json.loads(canonical_json(config))
         # A judge that has judged nothing yet may be asked in another way.
-        if manifest.exists() and self.judged(judge):
-            guard(json.loads(manifest.read_text("utf-8")), plain, f"{self.path}/judgements/{judge}")
+        if manifest.exists() and begun:
+            guard(json.loads(manifest.read_text("utf-8")), plain, f"{self.path}/{kind}/{judge}")
         else:
             write_whole(manifest, json.dumps(plain, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
-        return LineWriter(self.verdicts(judge), wait=True)
+        return LineWriter(self.path / kind / f"{judge}.jsonl", wait=True)
+
+    # -- verdicts on pairs -------------------------------------------------------------------------------------
+
+    def pair_files(self) -> list[str]:
+        """Ids of the judges of pairs that have compared here."""
+        return sorted(path.stem for path in (self.path / "pairs").glob("*.jsonl"))
+
+    def pair_verdicts(self, judge: str) -> Path:
+        """The file of one judge of pairs."""
+        return self.path / "pairs" / f"{judge}.jsonl"
+
+    def each_pair_verdict(self, judge: str) -> Iterator[Judgement]:
+        """The comparisons of one judge of pairs, in the order written."""
+        return self._records(self.pair_verdicts(judge), Judgement)
+
+    def pair_manifests(self) -> list[tuple[str, dict[str, Any]]]:
+        """Id and manifest of every judge of pairs that was begun here, by id."""
+        return self._manifests("pairs")
+
+    def pair_writer(self, judge: str, config: Mapping[str, Any]) -> LineWriter:
+        """The file of one judge of pairs; writers take turns. Its own manifest is guarded."""
+        begun = any(record.get("status") != "failed" for _, record in read_lines(self.pair_verdicts(judge)))
+        return self._verdict_writer("pairs", judge, config, begun=begun)
 
     def expected(self) -> dict[str, Any]:
         """What the controls must show, as fixed before the first cell.

@@ -207,6 +207,17 @@ def test_the_limit_of_time(judged: Judged) -> None:
     assert judged(init(), said("Oslo."), result(), timed_out=True, limit_seconds=5) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "status"), [(429, Status.RATE_LIMIT), (529, Status.API_ERROR), (None, Status.NETWORK)]
+)
+def test_a_limit_of_time_that_a_provider_used_up_is_the_providers(judged: Judged, code: Any, status: Status) -> None:
+    again = {"type": "system", "subtype": "api_retry", "error_status": code}
+    interrupted = result(None, subtype="error_during_execution", is_error=True, terminal_reason="aborted_streaming")
+    end = judged(init(), said("I look."), again, interrupted, timed_out=True, limit_seconds=5)
+    assert end.status is status and end.detail.startswith("no answer after 5 s; the last request had failed with")
+    assert judged(init(), again, said("I look."), interrupted, timed_out=True).status is Status.LIMIT_TIME, "it replied"
+
+
 def test_a_dead_server_is_no_limit_of_time(judged: Judged) -> None:
     assert judged(init((), {"memory": "failed"}), timed_out=True, offer=MEMORY).status is Status.HARNESS
     assert judged(timed_out=True, code=-9).status is Status.HARNESS

@@ -92,6 +92,31 @@ def test_the_short_form_needs_query_answer_and_doc_only(tmp_path: Path) -> None:
     assert second.required == (Atom(text="12", weak=True),) and second.id == "q2"
 
 
+@pytest.mark.parametrize(
+    ("line", "version", "facts", "documents"),
+    [
+        ({"query": "q?"}, 2, 0, 0),
+        ({"query": "q?", "answer": "14 days"}, 2, 1, 0),
+        ({"query": "q?", "doc": "a.md"}, 2, 0, 1),
+        ({"query": "q?", "answer": "14 days", "doc": "a.md"}, 2, 1, 1),
+        ({"id": "a", "query": "q?", "notes": "n"}, 2, 0, 0),
+        ({"id": "a", "family": "multi_hop", "query": "q?"}, 1, 0, 0),
+        ({"id": "a", "family": "multi_hop", "query": "q?", "expected_doc_id": "a.md"}, 1, 0, 1),
+    ],
+)
+def test_a_query_is_enough_with_gold_or_without(
+    tmp_path: Path, line: dict[str, str], version: int, facts: int, documents: int
+) -> None:
+    (question,) = read(tmp_path, line)
+    assert (question.schema_version, len(question.required), len(question.expected_doc_ids)) == (
+        version, facts, documents,
+    )  # fmt: skip
+    assert (question.id, question.family) == (line.get("id", "q1"), line.get("family", "current_canonical"))
+    again = tmp_path / "again.jsonl"
+    write_fixture(again, [question])
+    assert read_fixture(again) == (question,)
+
+
 def test_atoms_that_are_given_are_not_taken_from_the_answer(tmp_path: Path) -> None:
     (question,) = read(tmp_path, {"query": "q?", "answer": "for 14 days", "required": ["14 days"]})
     assert question.required == (Atom(text="14 days"),)
@@ -123,8 +148,8 @@ def test_weak_atoms_are_the_whole_of_a_short_answer_or_the_telling_words(answer:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ({"query": "q?"}, 'id is missing; write "id"'),
-        ({"id": "a", "query": "q?"}, "family is missing"),
+        ({"query": "q?", "schema_version": 1}, 'id is missing; write "id": "...", or "schema_version": 2'),
+        ({"id": "a", "query": "q?", "schema_version": 1}, "family is missing"),
         ({"answer": "a"}, "query is missing"),
         ({"query": "q?", "answer": ""}, "answer is empty; fill it in or leave it out"),
         (

@@ -21,6 +21,7 @@ from memassay.suites.canary.costs import FREE, UNPRICED, cheapest, cost_of
 from memassay.suites.canary.families import CURRENT, FALSE_PREMISE, FAMILIES, PUBLISHED, UNIFORM
 from memassay.suites.canary.results import conclude
 from memassay.suites.canary.sections import sections
+from memassay.suites.canary.verdict import in_words
 
 
 @pytest.fixture(autouse=True)
@@ -294,7 +295,8 @@ def test_families_without_weight_are_said() -> None:
 def test_every_section_is_there_and_every_row_fits_its_columns() -> None:
     drawn = sections(concluded(run(8, lexical=half, files=most, markdown="partial")), sample=True)
     assert [section.title for section in drawn] == [
-        "Decision", "Labels", "Pairs", "By family", "Fabrication", "Sensitivity", "How to read it",
+        "Decision", "Labels", "Pairs", "By family", "Fabrication", "Sensitivity",
+        "What the published result leaves open", "How to read it",
     ]  # fmt: skip
     for section in drawn:
         for table in section.tables:
@@ -328,3 +330,16 @@ _TWO = (("lexical", "incorrect"), ("files", "correct"))
 
 def _fields(row: Outcome) -> dict[str, Any]:
     return {name: getattr(row, name) for name in Outcome.__slots__}
+
+
+def test_the_published_rule_stands_beside_how_often_it_speaks_of_equal_memories() -> None:
+    results = concluded(run(8, lexical=half, files=most), rule="seed-v1")
+    decision, *_, how = sections(results)
+    rates = [one["share"] for one in results["false_alarms"]["rules"]["seed-v1"]]
+    says = f"The rule seed-v1 speaks of two equal memories in {rates[0]:.0%} of simulated runs of these questions"
+    assert says in decision.text and f"{rates[1]:.0%} where both invent on 1%" in decision.text
+    assert says in in_words(results)
+    both = next(table for section in sections(results) for table in section.tables if table.title == "Both rules")
+    assert says in both.note and "The rule default speaks" in both.note
+    assert "simulated runs" not in in_words(concluded(run(8, lexical=half, files=most)))
+    assert how.title == "How to read it"

@@ -81,7 +81,7 @@ def verdict(session: Session, ended: Ended, found: Iterable[Check], usage: Usage
     if failed is not None:
         return Verdict(Status.HARNESS, f"{failed.name}: expected {failed.expected}, found {failed.observed}")
     if ended.timed_out:
-        return Verdict(Status.LIMIT_TIME, f"no answer after {request.limit_seconds:g} s")
+        return _out_of_time(session, request)
     result = session.result
     if result is None:
         return Verdict(Status.HARNESS, f"Claude Code ended without a result: {_exit(ended)}")
@@ -98,6 +98,17 @@ def verdict(session: Session, ended: Ended, found: Iterable[Check], usage: Usage
     if request.limit_usd is not None and cost is not None and cost > request.limit_usd:
         return Verdict(Status.LIMIT_MONEY, f"the answer cost {cost:.4f} of {request.limit_usd:g} dollars")
     return Verdict(Status.OK, "", text.strip())
+
+
+def _out_of_time(session: Session, request: Request) -> Verdict:
+    """The arm's limit, unless the time went by while the provider was being asked again."""
+    words = f"no answer after {request.limit_seconds:g} s"
+    if not session.unanswered:
+        return Verdict(Status.LIMIT_TIME, words)
+    code = session.unanswered[-1]
+    status = Status.NETWORK if code is None else Status.RATE_LIMIT if code == 429 else Status.API_ERROR
+    failed = "without a connection" if code is None else f"with HTTP {code}"
+    return Verdict(status, f"{words}; the last request had failed {failed}")
 
 
 def _failure(session: Session, result: Mapping[str, Any], request: Request) -> Verdict:

@@ -56,6 +56,17 @@ class Session:
         return tuple(e.get("error_status") for e in self.events if e.get("subtype") == "api_retry")
 
     @property
+    def unanswered(self) -> tuple[Any, ...]:
+        """Of :attr:`retried` those after which the model said nothing more."""
+        failed: list[Any] = []
+        for event in self.events:
+            if event.get("subtype") == "api_retry":
+                failed.append(event.get("error_status"))
+            elif event.get("type") == "assistant" and _mapping(event, "message").get("model") != SYNTHETIC:
+                failed.clear()
+        return tuple(failed)
+
+    @property
     def denied(self) -> tuple[str, ...]:
         """The tools whose use was denied, in order."""
         return tuple(str(d.get("tool_name", "")) for d in _list(self.result or {}, "permission_denials"))

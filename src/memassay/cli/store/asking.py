@@ -123,5 +123,7 @@ def standard_input() -> str:
 
 
 def _left_out(note: Mapping[str, Any]) -> str:
+    """What is missing, with what a tool calls ``max_tokens`` under the name that it has here."""
     clipped = f", {note['clipped']} of them cut" if note["clipped"] else ""
-    return f"{note['emitted']} of {note['matched']} are shown{clipped}. {note['hint']}"
+    hint = str(note["hint"]).replace("max_tokens", "--max-tokens")
+    return f"{note['emitted']} of {note['matched']} are shown{clipped}. {hint}"

@@ -8,16 +8,17 @@ A judge prefers a memory if it does so in both orders; a question is won if all 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-import numpy as np
+from memassay.stats.places import Place, place
 
-from memassay.core.digest import digest_of
+__all__ = [
+    "ORDERS", "TIE_REASONS", "Collapsed", "Final", "Order", "Place", "ScriptedJudge", "TieReason", "Vote", "Winner",
+    "collapse", "of_judges", "of_orders", "sign_of", "winner_of",
+]  # fmt: skip
 
-Place = Literal["first", "second", "tie"]
 Order = Literal["a_first", "b_first"]
 Winner = Literal["a", "b", "tie"]
 TieReason = Literal["both_said_tie", "order_flip", "judge_conflict", "one_sided"]
@@ -151,14 +152,8 @@ class ScriptedJudge:
         if self.favours:
             return "first" if (self.favours == "a") == (order == "a_first") else "second"
         first, second = (merit_a, merit_b) if order == "a_first" else (merit_b, merit_a)
-        difference = first - second + self.bias
-        if self.noise and math.isfinite(self.bias):
-            digest = digest_of([self.name, self.seed, question, order])
-            draws = np.random.Generator(np.random.PCG64(int(digest[:15], 16))).normal(0.0, self.noise, 2)
-            difference += float(draws[0] - draws[1])
-        if abs(difference) <= self.band:
-            return "tie"
-        return "first" if difference > 0 else "second"
+        draw = [self.name, self.seed, question, order]
+        return place(first, second, bias=self.bias, noise=self.noise, band=self.band, draw=draw)
 
     def votes(self, merits: Mapping[str, tuple[float, float]]) -> list[Vote]:
         """Both orders of every question.

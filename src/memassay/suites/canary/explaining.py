@@ -7,7 +7,8 @@ from typing import Any
 
 from memassay.core.report import Column, Section, Table
 from memassay.suites.canary.families import TITLES
-from memassay.suites.canary.writing import points
+from memassay.suites.canary.judged_sections import rested
+from memassay.suites.canary.writing import points, size
 
 Claim = tuple[str, str, str]
 """What is claimed, what it is (measured, not shown, scope), and what would falsify it."""
@@ -35,7 +36,7 @@ def explained(results: Mapping[str, Any], sample: bool = False) -> Section:
 def claims(results: Mapping[str, Any], sample: bool = False) -> Iterator[Claim]:
     """Every claim of a run."""
     choice = results["choice"]
-    for pair in results["pairs"]:
+    for pair in rested(results):
         if pair["b"] == choice["incumbent"]:
             yield from _of_pair(pair, results)
     yield from _of_set(results)
@@ -48,7 +49,7 @@ def _of_pair(pair: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Cl
     a, b, gap = pair["a"], pair["b"], pair["weighted"]["gap"]
     verdict = next(one for one in results["choice"]["challenges"] if one["challenger"] == a)
     margin = results["thresholds"]["margin"]
-    numbers = f"the gap is {points(gap['value'])} points{_interval(gap)} at {results['budget']:,} tokens"
+    numbers = f"the gap is {points(gap['value'])} points{_interval(gap)} at {size(results)}"
     again = f"new questions on which the interval reaches 0, or the gap falls under {100 * margin:.3g} points"
     if verdict["verdict"] == "adopt":
         yield f"{a} beats {b}: {numbers}.", MEASURED, f"{again}."

@@ -1,8 +1,9 @@
 """The questions of the canary, as JSON Lines: the published schema, ours, and the short form of a user's own.
 
-A line with the keys of schema v1 and no others is read as published. Any other line is of schema v2, where only
-``query`` is needed: ``id`` is ``q`` and the number of the line, ``family`` is current canonical text, and the facts
-that an answer must hold are taken from ``answer`` where ``required`` does not list them; those are marked weak.
+A line with ``id``, ``family`` and other keys of schema v1, and none beside, is read as published. Any other line is of
+schema v2, where only ``query`` is needed: ``id`` is ``q`` and the number of the line, ``family`` is current canonical
+text, and the facts that an answer must hold are taken from ``answer`` where ``required`` does not list them; those are
+marked weak. A question without any is asked, and decides nothing.
 """
 
 from __future__ import annotations
@@ -135,7 +136,8 @@ def questions_of(rows: Iterable[Row], *, checked: bool = True) -> tuple[Question
 
 def _question(row: Row) -> Question:
     row.only(_KNOWN)
-    version = row.value.get("schema_version", 1 if set(row.value) <= set(_V1) else 2)
+    published = {"id", "family"} <= set(row.value) <= set(_V1)
+    version = row.value.get("schema_version", 1 if published else 2)
     if type(version) is not int or version not in (1, 2):
         row.fail(f"schema_version must be 1 or 2, found {shown(str(version))}; leave it out if you are not sure")
     first = version == 1
@@ -145,7 +147,7 @@ def _question(row: Row) -> Question:
     if first:
         for key, value in (("id", given_id), ("family", given_family)):
             if value is None:
-                row.fail(f'{key} is missing; write "{key}": "...", or an answer, with which it can be left out')
+                row.fail(f'{key} is missing; write "{key}": "...", or "schema_version": 2, where it can be left out')
     query, answer, documents = row.needed("query"), _answer(row), _documents(row)
     family = given_family or CURRENT
     premise = _flag(row, "premise_valid", family != FALSE_PREMISE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import JsonValue
 
@@ -12,13 +12,15 @@ from memassay.core.contracts import Cell, Grading, MetricSpec
 from memassay.core.dossier import rendering
 from memassay.core.errors import UsageError, suggestion
 from memassay.core.types import Document, Dossier, Judgement
+from memassay.core.views import CONTROLS
 from memassay.suites.canary.claims import Checker
 from memassay.suites.canary.fixture import Question
 from memassay.suites.canary.labels import FOUND, PRECEDENCES, Precedence, label, outcome_of
 from memassay.suites.canary.manifest import Manifest
+from memassay.suites.canary.staleness import outdated
 from memassay.suites.canary.supersessions import Supersession
 
-VERSION = 1
+VERSION = 2
 FAILED = "failed"
 """The label of a cell in which the memory failed: outcome 0, and no abstention."""
 
@@ -50,11 +52,11 @@ class Truth(Protocol):
 
 
 class LabelJudge:
-    """Scores each label as an indicator, ``covered@B``, ``fabricated@B``, ``unchecked@B`` and ``outcome@B``.
+    """Scores each label as an indicator, ``covered@B``, ``fabricated@B``, ``unchecked@B``, ``stale@B``, ``outcome@B``.
 
     All are in [0, 1], but for ``outcome@B`` in [-1, 1]: it is a difference of merits, not a share, so it is no metric
     with an interval; what a suite concludes compares its sign between memories. ``covered@B`` is undefined where no
-    fact is required.
+    fact is required. ``stale@B`` is there only where something was true before.
 
     The labels of the verdict are ``label@B`` and ``tokens@B`` (how much of the budget is used), then the parts
     (``n_fabricated_source``, ...) and the ``novel`` terms at the largest budget. A failure of the memory is labelled
@@ -88,14 +90,13 @@ class LabelJudge:
         self._budgets = tuple(sorted(set(budgets)))
 
     @property
+    def rule(self) -> dict[str, JsonValue]:
+        """How labels are given, whatever the budgets."""
+        return {"judge": self.id, "version": VERSION, "precedence": self._precedence}
+
+    @property
     def config(self) -> Mapping[str, JsonValue]:
-        return {
-            "judge": self.id,
-            "version": VERSION,
-            "tokens": self._tokens,
-            "budgets": list(self._budgets),
-            "precedence": self._precedence,
-        }
+        return {**self.rule, "tokens": self._tokens, "budgets": list(self._budgets)}
 
     @cached_property
     def _questions(self) -> Mapping[str, Question]:
@@ -116,6 +117,8 @@ class LabelJudge:
         if answer.status.kind == "memory":
             for budget in self._budgets:
                 scores |= {f"{name}@{budget}": 0.0 for name in (*_TITLES, "outcome")}
+                if outdated(question):
+                    scores[f"stale@{budget}"] = 0.0
                 labels[f"label@{budget}"] = FAILED
                 if not question.required:
                     scores[f"covered@{budget}"] = None
@@ -146,12 +149,43 @@ class LabelJudge:
             scores[f"covered@{budget}"] = found.parts.covered
             scores[f"fabricated@{budget}"] = float(found.parts.n_fabricated > 0)
             scores[f"unchecked@{budget}"] = float(not found.parts.n_fabricated and found.parts.n_undetermined > 0)
+            if found.stale is not None:
+                scores[f"stale@{budget}"] = float(found.stale)
             scores[f"outcome@{budget}"] = outcome_of(found.label, question)
             labels[f"label@{budget}"] = found.label
             labels[f"tokens@{budget}"] = min(budget, rendering(dossier, self._tokens).total_tokens)
             if budget == self._budgets[-1]:
                 labels |= found.parts.as_dict()
                 labels["novel"] = list(found.novel[:_LISTED])
+
+
+class ControlledJudge:
+    """The grader of evidence, which gives control arms their labels too: the first grader of a run alone judges them.
+
+    Args:
+        evidence: the grader of evidence.
+        labels: the grader of labels.
+    """
+
+    def __init__(self, evidence: Any, labels: LabelJudge) -> None:
+        self.id: str = evidence.id
+        self._evidence, self._labels = evidence, labels
+
+    @property
+    def config(self) -> Mapping[str, JsonValue]:
+        return {**self._evidence.config, "controls": self._labels.rule}
+
+    def judge(self, cell: Cell) -> Judgement | None:
+        """The verdict on the evidence; on a control arm with the scores and the parts of the label as well."""
+        found: Judgement | None = self._evidence.judge(cell)
+        label = self._labels.judge(cell) if cell.answer.cell.arm in CONTROLS else None
+        if label is None:
+            return found
+        if found is None:
+            return label.model_copy(update={"id": label.id.replace(label.judge, self.id, 1), "judge": self.id})
+        return found.model_copy(
+            update={"scores": {**found.scores, **label.scores}, "labels": {**found.labels, **label.labels}}
+        )
 
 
 def label_metrics(grading: Grading) -> list[MetricSpec]:

@@ -29,6 +29,7 @@ from memassay.core.wording import common_start, stands
 from memassay.suites.canary.claims import Checker, Finding
 from memassay.suites.canary.fixture import Atom, Question
 from memassay.suites.canary.reading import plain
+from memassay.suites.canary.staleness import outdated
 
 Found = Literal["correct", "partial", "incorrect", "abstained", "hallucinated", "undetermined"]
 FOUND: tuple[Found, ...] = get_args(Found)
@@ -89,11 +90,17 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A label with its parts; ``novel`` lists the terms behind ``n_novel``, in order."""
+    """A label with its parts.
+
+    Attributes:
+        novel: the terms behind ``n_novel``, in order.
+        stale: whether something that was true before the question stands there; None where nothing was.
+    """
 
     label: Found
     parts: Parts
     novel: tuple[str, ...] = ()
+    stale: bool | None = None
 
 
 def label(
@@ -133,7 +140,13 @@ def label(
         stale_atoms=sum(stale),
     )
     novel = dict.fromkeys(term for found in findings for term in found.novel)
-    return Labelled(_label(question, parts, [one.passage for one in shown], precedence), parts, tuple(novel))
+    before = outdated(question)
+    return Labelled(
+        _label(question, parts, [one.passage for one in shown], precedence),
+        parts,
+        tuple(novel),
+        any(_standing(before, shown)) if before else None,
+    )
 
 
 def outcome_of(found: Found, question: Question) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memassay.core.report import Column, Section, Table
 from memassay.suites.canary.families import TITLES
-from memassay.suites.canary.writing import BLANK, columns, estimate, named, p_value, points, shown
+from memassay.suites.canary.writing import BLANK, columns, estimate, false_alarms, named, p_value, points, shown
 
 _KINDS: Mapping[str, str] = {
     "n_fabricated_source": "passages that name a document which does not exist",
@@ -79,7 +79,12 @@ def pairs(results: Mapping[str, Any]) -> Section:
                 ),
                 rows=posterior,
             ),
-            Table(title="Both rules", columns=columns("pair", *results["rules"]), rows=verdicts),
+            Table(
+                title="Both rules",
+                columns=columns("pair", *results["rules"]),
+                rows=verdicts,
+                note=" ".join(false_alarms(results, rule) for rule in results["rules"]).strip(),
+            ),
         )
         if found
         else (),

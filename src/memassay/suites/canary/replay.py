@@ -107,7 +107,7 @@ def universal(seed: int = _SEED, sets: int = 3) -> tuple[Records, ...]:
 
 def anchors(records: Records, ties: str, counting: Counting) -> tuple[Anchor, ...]:
     """A1 to A5 of a set of records under one reading."""
-    tables = {pair: _table(votes) for pair, votes in records.votes.items()}
+    tables = {pair: table_of(votes) for pair, votes in records.votes.items()}
     first = tables[PAIRS[0]]
     won, lost = _shares(first, ties)
     weighted, uniform = _interval(first, _WEIGHTS), _interval(first, np.full(len(FAMILIES), 1 / len(FAMILIES)))
@@ -237,7 +237,8 @@ def _votes(table: IntArray) -> Iterator[Vote]:
                     yield Vote(f"{family}-{number:03}", judge, order, place)
 
 
-def _table(votes: tuple[Vote, ...]) -> IntArray:
+def table_of(votes: tuple[Vote, ...]) -> IntArray:
+    """Shape (8, 3): wins, losses and ties of the first memory of a pair, by family."""
     table = np.zeros((len(FAMILIES), 3), dtype=np.int64)
     for question, final in collapse(votes, JUDGES).items():
         family = FAMILIES.index(question.rsplit("-", 1)[0])

@@ -12,10 +12,11 @@ from itertools import combinations
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from memassay.core.contracts import Outcome
+from memassay.core.contracts import Outcome, PairVerdict
 from memassay.core.types import Estimate
 from memassay.stats.clustered import question_mean
 from memassay.stats.pairwise import davidson
+from memassay.suites.canary import judged
 from memassay.suites.canary.choosing import choose
 from memassay.suites.canary.comparing import Compared, as_mapping, compared
 from memassay.suites.canary.costs import Cost, cost_of
@@ -41,6 +42,8 @@ def conclude(
     incumbent: str | None = None,
     rule: str = "default",
     thresholds: Thresholds | None = None,
+    native: bool = False,
+    verdicts: Sequence[PairVerdict] = (),
 ) -> dict[str, JsonValue]:
     """Everything that the sections of a report are made of.
 
@@ -51,6 +54,8 @@ def conclude(
         incumbent: the memory that another one has to beat.
         rule: one of ``RULES``; the others are computed beside it.
         thresholds: of the rule ``default``.
+        native: memories gave as much as they do unasked, within ``budget``.
+        verdicts: of judges of pairs; the choice rests on them where real models judged.
 
     Returns:
         A mapping of JSON values, the same whatever the order of the cells; only ``wall_ms`` differs between equal runs.
@@ -67,8 +72,11 @@ def conclude(
     ]
     costs = {memory: cost_of(memory, found.rows[memory]) for memory in found.memories}
     counted = Counter(one.family for one in found.questions)
+    by_labels = choose(found.memories, pairs, costs, present, rule, asked, reason)
+    seen = judged.judged(verdicts, found, weights, asked, present) if not reason else None
     result = {
         "budget": budget,
+        "native": native,
         "level": asked.level,
         "rule": rule,
         "rules": list(RULES),
@@ -90,7 +98,9 @@ def conclude(
         "memories": [_memory(found, name, weights, asked, costs[name], reason) for name in found.memories],
         "pairs": [as_mapping(one, found, asked) for one in pairs],
         "strengths": _strengths(found, pairs),
-        "choice": choose(found.memories, pairs, costs, present, rule, asked, reason),
+        "choice": judged.chosen(by_labels, seen, found.memories, costs, present, rule, asked),
+        "choice_by_labels": by_labels,
+        "judged": judged.as_mapping(seen, found, asked) if seen else None,
         "false_alarms": _false_alarms(counted, weights, pairs, asked),
     }
     plain: dict[str, JsonValue] = to_jsonable_python(result)

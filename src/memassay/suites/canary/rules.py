@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from memassay.core.errors import UsageError
 from memassay.core.types import Estimate
 from memassay.suites.canary.fabrication import Fabrication, Rate, smallest_ceiling
 from memassay.suites.canary.pairs import Measured
@@ -25,16 +26,29 @@ class Thresholds:
     """What the rule ``default`` asks for.
 
     Attributes:
-        margin: smallest weighted gap that is worth a change.
-        ceiling: the upper end of the fabrication rate must lie below it.
-        undetermined: share of questions above which the fabrication leg is not measured.
-        level: of intervals; 1 - level for tests.
+        margin: smallest weighted gap that is worth a change, in [0, 1).
+        ceiling: the upper end of the fabrication rate must lie below it, in (0, 1].
+        undetermined: share of questions above which the fabrication leg is not measured, in [0, 1].
+        level: of intervals, in [.5, 1); 1 - level for tests.
+
+    Raises:
+        UsageError: a value outside of its range.
     """
 
     margin: float = 0.10
     ceiling: float = 0.10
     undetermined: float = 0.10
     level: float = 0.95
+
+    def __post_init__(self) -> None:
+        for name, right, asks in (
+            ("margin", 0 <= self.margin < 1, "a gap from 0 to below 1, such as 0.1 for 10 points"),
+            ("ceiling", 0 < self.ceiling <= 1, "a share above 0 and at most 1, such as 0.1"),
+            ("undetermined", 0 <= self.undetermined <= 1, "a share from 0 to 1, such as 0.1"),
+            ("level", 0.5 <= self.level < 1, "a level from 0.5 to below 1, such as 0.95"),
+        ):
+            if not right:
+                raise UsageError(f"The canary's {name} is {getattr(self, name):g}; give {asks}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +89,7 @@ def default(measured: Measured, fabricated: Fabrication, thresholds: Thresholds 
     """
     asked = thresholds or Thresholds()
     gap = measured.gaps.weighted.gap
-    legs = (_gap(gap, asked.margin), _interval(gap), _test(measured, asked.level), _fabrication(fabricated, asked))
+    legs = (*gap_legs(measured, asked), _fabrication(fabricated, asked))
     outcomes = [leg.outcome for leg in legs]
     verdict: Word = "no decision"
     if outcomes == ["for"] * 4:
@@ -113,6 +127,12 @@ def seed_v1(measured: Measured, fabricated: Fabrication, thresholds: Thresholds 
 
 Rule = Callable[[Measured, Fabrication, Thresholds | None], Decision]
 RULES: Mapping[str, Rule] = MappingProxyType({"default": default, "seed-v1": seed_v1})
+
+
+def gap_legs(measured: Measured, asked: Thresholds) -> tuple[Leg, Leg, Leg]:
+    """The conditions of the rule ``default`` on the gap: its size, its interval, its test."""
+    gap = measured.gaps.weighted.gap
+    return _gap(gap, asked.margin), _interval(gap), _test(measured, asked.level)
 
 
 def _gap(gap: Estimate, margin: float) -> Leg:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from memassay.core.report import Column, Section, Table
-from memassay.suites.canary import pair_tables
+from memassay.suites.canary import judged_sections, pair_tables, published
 from memassay.suites.canary.explaining import explained
 from memassay.suites.canary.standings import LABELS
-from memassay.suites.canary.writing import Cell, columns, estimate, number, p_value
+from memassay.suites.canary.writing import Cell, columns, estimate, false_alarms, number, p_value, size
 
 
 def sections(results: Mapping[str, Any], sample: bool = False) -> list[Section]:
@@ -24,10 +24,12 @@ def sections(results: Mapping[str, Any], sample: bool = False) -> list[Section]:
     return [
         _decision(results, sample),
         _labels(results),
+        *judged_sections.sections(results.get("judged")),
         pair_tables.pairs(results),
         pair_tables.families(results),
         pair_tables.fabrication(results),
         pair_tables.sensitivity(results),
+        published.section(),
         explained(results, sample),
     ]
 
@@ -38,12 +40,16 @@ def sections(results: Mapping[str, Any], sample: bool = False) -> list[Section]:
 def _decision(results: Mapping[str, Any], sample: bool) -> Section:
     choice, asked = results["choice"], results["questions"]
     text = [
-        f"At {results['budget']:,} tokens, on {asked['compared']} questions in {len(asked['families'])} families, "
+        f"At {size(results)}, on {asked['compared']} questions in {len(asked['families'])} families, "
         f"weights {results['weights']['name']}, rule {results['rule']}.",
         f"{_word(choice['verdict'])}: {choice['reason']}",
     ]
     if choice["verdict"] == "no decision":
         text.append("No decision is not a tie.")
+    text.append(false_alarms(results, results["rule"]))
+    if results.get("native"):
+        text.append("Every memory gives as many passages as it does unasked, so a longer text may win by its length: "
+                    "this stands second to equal budgets.")  # fmt: skip
     if choice["best"]:
         best = choice["best"]["members"]
         if choice["best"]["cycle"]:
@@ -101,7 +107,9 @@ def _decision(results: Mapping[str, Any], sample: bool) -> Section:
                 note=f"{alarms['runs']} simulated experiments of these questions at {alarms['tie_rate']:.0%} ties.",
             )
         )
-    return Section(title="Decision", text=" ".join(text), tables=tuple(table for table in tables if table.rows))
+    return Section(
+        title="Decision", text=" ".join(filter(None, text)), tables=tuple(table for table in tables if table.rows)
+    )
 
 
 def _word(verdict: str | None) -> str:

@@ -93,7 +93,7 @@ class Standings:
         """
         counted: Counter[str] = Counter()
         for one, other in zip(self.of(a), self.of(b), strict=True):
-            if not _sign(one.outcome - other.outcome):
+            if not sign(one.outcome - other.outcome):
                 same = one.label == other.label and one.label != MIXED
                 counted[f"both_{one.label}" if same else "equal_outcome"] += 1
         return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
@@ -104,7 +104,7 @@ class Standings:
             question=asked.id,
             family=asked.family,
             cluster=asked.cluster,
-            outcome=_sign(one.outcome - other.outcome),
+            outcome=sign(one.outcome - other.outcome),
             fabricated=(one.fabricated, other.fabricated),
             undetermined=(one.unchecked, other.unchecked),
         )
@@ -175,5 +175,6 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _sign(difference: float) -> int:
+def sign(difference: float) -> int:
+    """Who is ahead: +1 the first, -1 the second, 0 neither; a difference that is rounding is none."""
     return 0 if abs(difference) < _EQUAL else 1 if difference > 0 else -1

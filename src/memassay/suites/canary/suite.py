@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec, Outcome, evidence_metrics
+from memassay.core.contracts import Grading, Judge, MetricSpec, Outcome, Pairs, PairVerdict, evidence_metrics
 from memassay.core.digest import digest_of
 from memassay.core.errors import UsageError, suggestion
 from memassay.core.registry import judges as judge_registry
 from memassay.core.report import Section
 from memassay.core.types import Corpus, DataKind, Document, Evidence, Gold, Task
+from memassay.core.views import STALE, original
+from memassay.suites.canary import probes
 from memassay.suites.canary import sections as drawn
+from memassay.suites.canary.checks import Check, Scores, checks
 from memassay.suites.canary.families import FAMILIES, PUBLISHED, UNIFORM, Weights, read_weights
 from memassay.suites.canary.fixture import Question, read_fixture
-from memassay.suites.canary.grading import LabelJudge, label_metrics
+from memassay.suites.canary.grading import ControlledJudge, LabelJudge, label_metrics
 from memassay.suites.canary.ingest import Ingested, ingest
+from memassay.suites.canary.labels import Precedence
 from memassay.suites.canary.results import conclude
-from memassay.suites.canary.rules import RULES
+from memassay.suites.canary.rules import RULES, Thresholds
+from memassay.suites.canary.staleness import outdated, with_table
 from memassay.suites.canary.supersessions import Supersession, read_supersessions
 from memassay.suites.canary.verdict import in_words
 from memassay.suites.canary.world import SEED, VERSION, World, make_world
 from memassay.suites.custom.documents import SCOPE
+
+BUDGET = 2_000
+NATIVE_CEILING = 32_000
+"""Tokens within which a memory gives its native size: more than the largest default of those that are known."""
+
+_USUAL = Thresholds()
 
 
 class Canary:
@@ -40,7 +53,14 @@ class Canary:
         weights: a TOML file with how often each family is asked, ``published``, or ``uniform``.
         incumbent: the memory that another one has to beat, named before anything is retrieved.
         rule: ``default``, or ``seed-v1`` as published.
-        budget: context tokens at which memories are compared.
+        budget: context tokens at which memories are compared; one of the run's budgets. Unless said, 2,000, and with
+            ``native`` 32,000.
+        native: the second setting, no equal length: every memory gives as many passages as it does unasked (its
+            ``native``, else 10), within ``budget``.
+        gold: whether judges of pairs are ``shown`` what a right dossier must hold, or it is ``hidden`` from them.
+        precedence: what decides where a dossier holds both the answer and an invention: ``fabrication``, or
+            ``coverage``.
+        margin, ceiling, undetermined, level: of the rule ``default``, see :class:`.rules.Thresholds`.
         documents: of the sample, in all.
         seed: of the sample.
         sample: the generated sample, also where nothing else is named; its numbers carry no verdict.
@@ -67,7 +87,14 @@ class Canary:
         weights: str | None = None,
         incumbent: str = "lexical",
         rule: str = "default",
-        budget: int = 2000,
+        budget: int | None = None,
+        native: bool = False,
+        gold: Literal["shown", "hidden"] = "shown",
+        precedence: Precedence = "fabrication",
+        margin: float = _USUAL.margin,
+        ceiling: float = _USUAL.ceiling,
+        undetermined: float = _USUAL.undetermined,
+        level: float = _USUAL.level,
         documents: int = 130,
         seed: int = SEED,
         sample: bool = False,
@@ -84,7 +111,13 @@ class Canary:
         self._docs = None if docs is None else Path(docs)
         self._questions = None if questions is None else Path(questions)
         self._supersessions = None if supersessions is None else Path(supersessions)
-        self._weights, self._incumbent, self._rule, self._budget = weights, incumbent, rule, budget
+        self.native = native
+        self._weights, self._incumbent, self._rule = weights, incumbent, rule
+        self._budget = budget if budget is not None else NATIVE_CEILING if native else BUDGET
+        if gold not in ("shown", "hidden"):
+            raise UsageError(f"gold is shown or hidden, not {gold!r}.")
+        self._gold, self._precedence = gold, precedence
+        self._thresholds = Thresholds(margin, ceiling, undetermined, level)
         self._documents, self._seed = documents, seed
 
     # -- what it is made of ----------------------------------------------------------------------------------------
@@ -111,8 +144,13 @@ class Canary:
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
-        """The questions, in order."""
-        return self._world.questions if self._questions is None else read_fixture(self._questions)
+        """The questions, in order; with a table of replacements, what it says was true before is forbidden."""
+        if self._questions is None:
+            return self._world.questions
+        asked = read_fixture(self._questions)
+        return (
+            asked if self._supersessions is None else tuple(with_table(one, self.supersessions or ()) for one in asked)
+        )
 
     @cached_property
     def supersessions(self) -> tuple[Supersession, ...] | None:
@@ -146,7 +184,11 @@ class Canary:
             "weights": self.weights.model_dump(mode="json"),
             "incumbent": self._incumbent,
             "rule": self._rule,
+            "thresholds": asdict(self._thresholds),
             "budget": self._budget,
+            "native": self.native,
+            "precedence": self._precedence,
+            "gold": self._gold,
             "sample": {"seed": self._seed, "documents": self._documents, "version": VERSION} if self.sample else None,
         }
 
@@ -164,21 +206,51 @@ class Canary:
     # -- how it is graded ------------------------------------------------------------------------------------------
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
-        """The evidence grader, for the controls, and the labels."""
+        """The evidence grader, which labels the controls too, and the labels."""
+        if self._budget not in grading.budgets:
+            at = ", ".join(f"{budget}" for budget in grading.budgets)
+            raise UsageError(
+                f"The canary decides at {self._budget} tokens, and the budgets of the run are {at}; add {self._budget} "
+                f"to --budgets, or decide at one of them with --set canary.budget={grading.budgets[-1]}."
+            )
         evidence: Any = judge_registry.get("evidence")
         first = evidence(key="original", tokens=grading.tokens, budgets=grading.budgets, ks=grading.ks)
-        return [first, LabelJudge(self, tokens=grading.tokens, budgets=grading.budgets)]
+        labels = LabelJudge(self, tokens=grading.tokens, budgets=grading.budgets, precedence=self._precedence)
+        return [ControlledJudge(first, labels), labels]
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """Every required fact in the dossier, and the share of questions with each label, at each budget."""
         return [*evidence_metrics(grading, "fact"), *label_metrics(grading)]
 
+    def checks(self, grading: Grading, tasks: Sequence[Task], scores: Scores) -> Mapping[str, Sequence[Check]]:
+        """What the controls must show beside the usual: see :mod:`.checks`."""
+        return checks(grading, tasks, scores, weights=self.weights, budget=self._budget, thresholds=self._thresholds)
+
     # -- what is concluded -----------------------------------------------------------------------------------------
 
-    def conclude(self, outcomes: Sequence[Outcome], planned: Sequence[str] = ()) -> Mapping[str, JsonValue]:
+    def pairs(self, arms: Sequence[str]) -> Pairs:
+        """The incumbent against each other memory, so that others are compared by labels alone; all where none is."""
+        others = [arm for arm in arms if arm != self._incumbent]
+        between = tuple((arm, self._incumbent) for arm in others) if len(others) < len(arms) else combinations(arms, 2)
+        return Pairs(self._budget, tuple(between), reference_of if self._gold == "shown" else _hidden)
+
+    def unfit(self, verdicts: Sequence[PairVerdict]) -> str:
+        """Why a judge that said this of its controls is asked no further, or ""."""
+        return probes.unfit(verdicts)
+
+    def conclude(
+        self, outcomes: Sequence[Outcome], planned: Sequence[str] = (), verdicts: Sequence[PairVerdict] = ()
+    ) -> Mapping[str, JsonValue]:
         """The decision by the rule that was fixed, and what it is made of."""
         found = conclude(
-            outcomes, weights=self.weights, incumbent=self._incumbent, rule=self._rule, budget=self._budget
+            outcomes,
+            weights=self.weights,
+            incumbent=self._incumbent,
+            rule=self._rule,
+            budget=self._budget,
+            thresholds=self._thresholds,
+            verdicts=verdicts,
+            native=self.native,
         )
         return {**found, "said": [in_words(found)]}
 
@@ -192,11 +264,28 @@ class Canary:
         return plain if plain in FAMILIES else token
 
 
+def reference_of(task: Task) -> str:
+    """What a judge of pairs is shown of a question's gold: the answer, then one required fact a line."""
+    gold = original(task)
+    if not task.payload.get("premise_valid", True):
+        return "The question asks about something that does not exist: nothing should be given as an answer."
+    facts = [*([gold.answer] if gold.answer else []), *(fact.text for fact in gold.evidence)]
+    return "\n".join(dict.fromkeys(" ".join(fact.split()) for fact in facts))
+
+
+def _hidden(task: Task) -> str:
+    return ""
+
+
 def _task(question: Question) -> Task:
     """A question as every suite has it: the facts that are asked for are its gold evidence."""
     facts = tuple(
         Evidence(id=f"{question.id}#{number}", text=atom.text) for number, atom in enumerate(question.required, start=1)
     )
+    payload: dict[str, JsonValue] = {"premise_valid": question.premise_valid}
+    before = outdated(question)
+    if before:
+        payload[STALE] = [[atom.text, atom.doc or ""] for atom in before]
     return Task(
         id=question.id,
         suite="canary",
@@ -206,6 +295,6 @@ def _task(question: Question) -> Task:
         split={"dev": "dev", "sealed": "test"}.get(question.split, "all"),
         prompt=question.query,
         as_of=question.as_of,
-        payload={"premise_valid": question.premise_valid},
+        payload=payload,
         gold={"original": Gold(answer=question.answer or None, evidence=facts if question.premise_valid else ())},
     )

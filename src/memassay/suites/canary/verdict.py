@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memassay.suites.canary.choosing import PUBLISHED_RULE
+from memassay.suites.canary.writing import false_alarms, size
+
 DECIDED = ("adopt", "keep")
 """Verdicts that decide something; every other one is no decision."""
 
@@ -25,9 +28,11 @@ def _sentences(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"No decision: {_lower(choice['reason'])}"
     yield from _reasons(choice)
     yield (
-        f"All at {results['budget']:,} tokens, on {asked['compared']} of {asked['asked']} questions, weights "
+        f"All at {size(results)}, on {asked['compared']} of {asked['asked']} questions, weights "
         f"{results['weights']['name']}, rule {results['rule']}."
     )
+    if results["rule"] == PUBLISHED_RULE:  # never told without how often it speaks of two equal memories
+        yield from filter(None, [false_alarms(results, PUBLISHED_RULE)])
     best = choice["best"]
     if best and len(best["members"]) < len(results["memories"]):
         yield f"Not shown to be worse than another memory: {', '.join(best['members'])}."

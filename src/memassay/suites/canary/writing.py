@@ -50,6 +50,24 @@ def points(value: float | None) -> str:
     return BLANK if value is None else f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", MINUS)
 
 
+def size(results: Mapping[str, Any]) -> str:
+    """How much text memories were compared at."""
+    within = f"{results['budget']:,} tokens"
+    return f"native sizes within {within}" if results.get("native") else within
+
+
+def false_alarms(results: Mapping[str, Any], rule: str) -> str:
+    """How often a rule speaks of two equal memories, in a sentence; "" where nothing was simulated."""
+    if not results["false_alarms"]:
+        return ""
+    alone, *others = results["false_alarms"]["rules"][rule]
+    more = " and ".join(f"{one['share']:.0%} where both invent on {one['rate']:.0%}" for one in others)
+    return (
+        f"The rule {rule} speaks of two equal memories in {alone['share']:.0%} of simulated runs of these questions"
+        f"{f' ({more})' if more else ''}."
+    )
+
+
 def p_value(value: float | None) -> str:
     """A p with two digits."""
     return BLANK if value is None else f"{value:.2g}"

@@ -1,0 +1,224 @@
+"""What the agent ``rules`` reads: prompts, statements, and results that anybody may have written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+from agents_lifecycle import PROTOCOLS, WAREHOUSE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memassay.agents.rules.findings import definitions, findings, parsed
+from memassay.agents.rules.prompts import Asked, Told, read
+from memassay.agents.rules.statements import adapted, clauses, statement
+from memassay.agents.rules.words import terms, words
+
+KEPT = "A 'zorblat' order is one above 300. SQL: SELECT count(*) FROM main.orders WHERE amount > 300;"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind", "fact"),
+    [
+        (f"Remember this for me. {KEPT} Save it and link it to its dataset.", "keep", KEPT),
+        ("Please keep in mind: a 'core' market is the North.", "keep", "Please keep in mind: a 'core' market is the North."),
+        (
+            "Correction to what I told you. The 'core' market is the East. Please update your saved knowledge.",
+            "correct",
+            "The 'core' market is the East.",
+        ),
+        ("Forget what I told you about the zorblat order.", "forget", "Forget what I told you about the zorblat order."),
+    ],
+)  # fmt: skip
+def test_who_tells_something_speaks_to_the_agent(prompt: str, kind: str, fact: str) -> None:
+    told = read(prompt)
+    assert isinstance(told, Told)
+    assert (told.kind, told.fact, told.dataset) == (kind, fact, "main.orders" if "main." in prompt else "")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        ("How many zorblat orders does main.orders hold?", (None, "")),
+        ("Tell how many orders a store keeps on record.", (None, "")),
+        ("Should I update main.orders?", (None, "")),
+        ("What is the average fee in cents of the zorblat orders in main.orders?", ("avg", "fee in cents")),
+        ("What is the highest rebate of zorblat orders?", ("max", "rebate")),
+        ("", (None, "")),
+    ],
+)
+def test_anything_else_is_a_question(prompt: str, asked: tuple[Any, str]) -> None:
+    question = read(prompt)
+    assert isinstance(question, Asked)
+    assert (question.function, question.subject) == asked
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.id)
+def test_every_prompt_of_a_template_is_understood(protocol: Any) -> None:
+    extras = protocol.extras
+    dataset = protocol.entity_urn.partition(",")[2].partition(",")[0]
+    update = protocol.update or extras.correction
+    assert read(protocol.teach.prompt) == Told("keep", protocol.teach.prompt, protocol.fact, dataset)
+    assert read(update.prompt) == Told("correct", update.prompt, update.fact, dataset)
+    forget = read(extras.forget.prompt)
+    assert isinstance(forget, Told)
+    assert (forget.kind, forget.dataset) == ("forget", dataset)
+    for question, function in (
+        (protocol.recall.prompt, None),
+        (update.recall.prompt, None),
+        (protocol.abstain.prompt, "avg"),
+        (extras.twin.prompt, "avg"),
+    ):
+        asked = read(question)
+        assert isinstance(asked, Asked)
+        assert (asked.function, asked.dataset) == (function, dataset)
+    assert statement(protocol.fact) == extras.query
+    assert terms(protocol.fact) == (extras.term,)
+
+
+@pytest.mark.data
+def test_published_prompts_are_understood_too() -> None:
+    protocols = load_protocols(real_data("lifecycle_protocols"))
+    assert len(protocols) == 30
+    for protocol in protocols:
+        told = read(protocol.teach.prompt)
+        assert isinstance(told, Told)
+        assert (told.kind, told.fact) == ("keep", protocol.fact)
+        assert isinstance(read(protocol.recall.prompt), Asked)
+        if protocol.update is not None:
+            corrected = read(protocol.update.prompt)
+            assert isinstance(corrected, Told)
+            assert corrected.kind == "correct"
+
+
+def test_terms_are_words_in_quotes_and_no_apostrophes_or_values_of_a_statement() -> None:
+    assert terms("It's the customer's 'core market' and a \"zorblat\". SQL: SELECT 'north';") == ("core market", "zorblat")
+    assert terms("'' and '...' say nothing") == ()
+    assert words("fee_cents, Straße") == ["fee", "cents", "straße"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        (KEPT, "SELECT count(*) FROM main.orders WHERE amount > 300"),
+        ("SQL: select 'a;b' from t; and more;", "select 'a;b' from t"),
+        ("SQL: SELECT 'it''s; so' FROM t;", "SELECT 'it''s; so' FROM t"),
+        ("SQL: SELECT count(*) FROM main.or\N{HORIZONTAL ELLIPSIS}", None),
+        ("SQL: DROP TABLE orders;", None),
+        ("SELECT 1;", None),
+    ],
+)
+def test_a_statement_is_whole_and_a_select(text: str, sql: str | None) -> None:
+    assert statement(text) == sql
+
+
+def test_clauses_are_those_outside_of_parentheses_and_quotes() -> None:
+    sql = "SELECT (SELECT plan FROM m WHERE m.id = t.id) FROM t WHERE a = ' from b' GROUP  BY 1 ORDER BY 1 LIMIT 1"
+    assert clauses(sql) == {
+        "": "",
+        "select": "(SELECT plan FROM m WHERE m.id = t.id)",
+        "from": "t",
+        "where": "a = ' from b'",
+        "group by": "1",
+        "order by": "1",
+        "limit": "1",
+    }
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.id)
+def test_another_aggregate_is_over_the_same_rows(protocol: Any) -> None:
+    function, sql = "avg", protocol.extras.corrected_query if protocol.update else protocol.extras.query
+    column = {"deposit": "deposit_cents", "fee": "fee_cents", "rebate": "rebate_cents", "length": "days"}[
+        protocol.extras.twin.prompt.split()[4]
+    ]
+    made = adapted(sql, function, column)
+    with closing(WAREHOUSE.connect()) as connection:
+        assert made is not None
+        found = connection.execute(made).fetchone()[0]
+    assert found == pytest.approx(protocol.extras.twin.grading.value, abs=1e-4)
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1", "SELECT a FROM t UNION SELECT b FROM u", "nonsense", "SELECT ')' FROM", ""])
+def test_what_cannot_be_adapted_is_none(sql: str) -> None:
+    assert adapted(sql, "avg", "x") is None
+
+
+def hit(text: str = KEPT, **more: Any) -> dict[str, Any]:
+    return {"id": "1", "reference": "mcp:insight:1", "title": "t", "text": text, "created_at": "2026-01-01", **more}
+
+
+def searched(*hits: dict[str, Any], source: str = "insights") -> str:
+    return json.dumps({"groups": [{"source": source, "hits": hits}]})
+
+
+def best(*hits: dict[str, Any], prompt: str = "How many zorblat orders are there?") -> list[str]:
+    return [one.id for one in definitions(findings(parsed(searched(*hits))), prompt)]
+
+
+def test_the_newest_definition_that_still_holds_is_the_best() -> None:
+    assert best(hit(id="a"), hit(id="b", created_at="2026-02-01"), hit(id="c", created_at="2025-01-01")) == ["b", "a", "c"]
+    assert best(hit(id="a"), hit(id="b", category="correction")) == ["b", "a"]
+    assert best(hit(id="a"), *(hit(id="b", created_at="9", status=gone) for gone in ("superseded", "rejected"))) == ["a"]
+
+
+def test_only_a_definition_of_the_word_in_the_question_counts() -> None:
+    assert best(hit(), prompt="How many orders are there?") == []
+    assert best(hit(), prompt="How many ZORBLAT orders?") == ["1"]
+    assert best(hit(), prompt="How many zorblatian orders?") == []
+    assert best(hit("A 'zorblat' order is large."), hit("SQL: SELECT 1 FROM zorblat;")) == []
+
+
+def test_everything_that_results_say_is_found() -> None:
+    urn = "urn:li:dataset:(urn:li:dataPlatform:trino,warehouse.main.orders,PROD)"
+    memory = {"reference": "mcp:insight:2", "entity_urns": [urn], "summary": None}
+    enrichment = {"memories": [memory], "descriptions": [{"urn": urn, "description": "d"}]}
+    result = {"table": "warehouse.main.orders", "urn": urn, "columns": [], "enrichment": enrichment}
+    assert [(one.source, one.text, one.reference) for one in findings(result)] == [
+        ("entities", "", urn),
+        ("pushed", "", "mcp:insight:2"),
+        ("pushed", "d", urn),
+    ]
+    listed = {"records": [{"id": "3", "content": "c", "lifecycle": "active", "status": None}]}
+    assert [(one.source, one.id, one.status) for one in findings(listed)] == [("own", "3", "active")]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.sampled_from(["groups", "hits", "entities", "urn", "records", "enrichment", "memories", "text", "entity_urns"]),
+        inner,
+        max_size=4,
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_results_of_any_shape_are_only_passed_over(value: Any) -> None:
+    for one in findings(parsed(json.dumps(value))):
+        assert isinstance(one.text, str)
+        assert all(isinstance(urn, str) for urn in one.urns)
+
+
+@pytest.mark.parametrize("text", ["", "no JSON", "[1]", "[" * 100_000, '"\\ud800"'])
+def test_what_is_no_object_is_an_empty_one(text: str) -> None:
+    assert parsed(text) == {}
+
+
+@given(st.text(max_size=200))
+def test_any_prompt_and_statement_is_read(text: str) -> None:
+    assert read(text).prompt == text
+    made = adapted(text, "avg", "x")
+    assert made is None or isinstance(made, str)
+
+
+def test_a_statement_of_a_template_runs_in_sqlite() -> None:
+    with closing(WAREHOUSE.connect()) as connection:
+        for protocol in PROTOCOLS:
+            assert connection.execute(statement(protocol.fact) or "").fetchone(), protocol.id
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute("SELECT nothing")
