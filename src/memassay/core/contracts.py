@@ -150,7 +150,8 @@ class Agent(Protocol):
 
     An agent that asks a failing provider again by itself also has ``retries_itself = True``; other agents are asked
     again by the runner. One that may write into the folder that an arm gives has ``writes = True``; the runner then
-    notes whether it has. One that cannot work with an arm's accesses as it is set has ``check(accesses)``, which raises
+    notes whether it has. One that cannot work with an arm as it is set has ``check(accesses)``, or
+    ``check(accesses, memory)`` where the memory's name matters, which raises
     a ``UsageError``, and one that needs a program or a model ``async prepare()``, which raises an
     ``EnvironmentProblem``; both are called before anything is spent.
     """
@@ -562,6 +563,10 @@ class Suite(Protocol):
     - ``defaults``: what an experiment leaves out, such as ``{"ks": (2, 5)}``.
     - ``instructions(access, memory) -> str``: what an agent is told before a question.
     - ``criteria(variant) -> str``: what a right answer is, for judges with a model.
+    - ``about() -> Sequence[str]``: what is asked about and how much of it, a line each, for a plan and a run's first
+      lines.
+    - ``native``: whether dossiers are cut to what each memory gives unasked (its class's ``native`` passages).
+    - ``checks(grading, tasks, scores) -> Sequence``: what else must hold for the run to be believed.
     - ``controls() -> Sequence[Control]``: control arms of its own, where its questions have no gold evidence for the
       usual ones.
     - ``pairs(arms) -> Pairs``: which arms judges of pairs compare, and how; without it there is nothing for them. Its

@@ -28,6 +28,8 @@ class FullContext:
         dates: the date above a document: the ``day``, ``full`` as the document gives it, or ``none``.
     """
 
+    native: int | None = None  # all of it
+
     def __init__(self, *, order: Order = "oldest", dates: Dates = "day") -> None:
         check_choice("order", order, get_args(Order))
         check_choice("dates", dates, DATES)

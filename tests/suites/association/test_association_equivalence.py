@@ -22,14 +22,6 @@ def places(tmp_path: Path) -> dict[str, Path]:
     return {"json-files": build(JsonFiles(), tmp_path / "p"), "sqlite": build(Sqlite(), tmp_path / "q")}
 
 
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("mushroomdb")
-    from memassay.suites.association.graph import Graph
-
-    return build(Graph(), tmp_path_factory.mktemp("graph"))
-
-
 def sql(places: dict[str, Path], statement: str) -> None:
     with closing(sqlite3.connect(places["sqlite"] / "form" / "world.sqlite", isolation_level=None)) as base:
         assert base.execute(statement).rowcount == 1
@@ -137,23 +129,23 @@ def test_the_history_of_an_insertion_begins_with_it() -> None:
 # -- the graph -----------------------------------------------------------------------------------------------------
 
 
-def test_the_graph_is_equal(places: dict[str, Path], graph: Path) -> None:
-    assert equivalent({**places, "graph": graph}) == []
+def test_the_graph_is_equal(places: dict[str, Path], place: Path) -> None:
+    assert equivalent({**places, "graph": place}) == []
 
 
-def test_the_graph_is_compared_with_state_and_history(places: dict[str, Path], graph: Path) -> None:
+def test_the_graph_is_compared_with_state_and_history(places: dict[str, Path], place: Path) -> None:
     change = next(change for change in world_of().changes if change.field == "status")
     path = places["json-files"] / "form" / "changes.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[change.seq]["value"] = "lost"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = equivalent({"json-files": places["json-files"], "graph": graph})
+    found = equivalent({"json-files": places["json-files"], "graph": place})
     assert f"json-files and graph: {change.key}: the log has set {change.day} status lost, " in found[-1]
     assert all(change.key in line for line in found)
 
 
-def test_a_graph_without_its_days_is_refused(places: dict[str, Path], graph: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(graph, tmp_path / "copy")
+def test_a_graph_without_its_days_is_refused(places: dict[str, Path], place: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(place, tmp_path / "copy")
     (copy / "form" / "days.json").write_text("[]")
     with pytest.raises(DataError, match=r"days\.json cannot be read"):
         equivalent({**places, "graph": copy})

@@ -4,8 +4,7 @@ import json
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
@@ -17,37 +16,19 @@ from association_forms import SMALL, build, corpus_of, ref_of, world_of
 from kit import printed_elsewhere
 from memassay.core.contracts import BuildContext, Closes, Folder, Retrieves, Serves
 from memassay.core.digest import digest_folder
-from memassay.core.errors import CannotMeasure, DataError, MissingExtra, UsageError
-from memassay.core.types import Gold, Task
+from memassay.core.errors import CannotMeasure, DataError, MissingExtra
 from memassay.suites.association.truth import RULES, TASK_RULES, TYPES, Links
-from memassay.suites.association.world import LAST_DAY, ROLES, World, date_of, make_world
+from memassay.suites.association.world import LAST_DAY, ROLES, date_of, make_world
 
 mushroomdb = pytest.importorskip("mushroomdb")
 
 from memassay.suites.association.graph import Graph, loading, memory  # noqa: E402
-from memassay.suites.association.graph.crosscheck import cross_check, verify_task  # noqa: E402
 from memassay.suites.association.graph.store import GraphReader, open_handle  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(Graph(), tmp_path_factory.mktemp("graph"))
-
-
-@pytest.fixture(scope="module")
-def reader(place: Path) -> Iterator[GraphReader]:
-    with GraphReader.opened(place) as opened:
-        yield opened
 
 
 @pytest.fixture
 def copy(place: Path, tmp_path: Path) -> Path:
     return shutil.copytree(place, tmp_path / "copy")
-
-
-@pytest.fixture(scope="module")
-def today() -> Links:
-    return Links(world_of().state(LAST_DAY))
 
 
 def stamp_of(place: Path) -> Any:
@@ -59,6 +40,11 @@ def stamp_of(place: Path) -> Any:
 
 def test_the_links_are_those_of_the_truth(place: Path, today: Links) -> None:
     assert stamp_of(place)["links"] == today.counts()
+
+
+def test_the_stamp_says_that_every_history_was_compared(place: Path) -> None:
+    changed = {change.key for change in world_of().changes}
+    assert stamp_of(place)["checked"] == {"days": [0, 89], "histories": len(changed)}
 
 
 def test_the_folder_of_an_agent_has_three_files_and_not_the_store(place: Path) -> None:
@@ -107,6 +93,7 @@ def test_what_a_build_tells(tmp_path: Path) -> None:
     told = Graph().build(corpus_of(world_of(12)), tmp_path, context)
     assert told["passages"] == 12
     assert told["facts"]["digest"] == world_of(12).digest
+    assert told["facts"]["histories compared"] == len({change.key for change in world_of(12).changes})
     assert {"entities", "rules", "changes", "opening", "reading back"} <= set(told["facts"]["seconds"])
     assert steps == sorted(steps)
     assert len({total for _, total in steps}) == 1
@@ -199,7 +186,7 @@ def test_the_published_store(tmp_path: Path) -> None:
     assert [days[day]["commit"] for day in (0, 43, 89)] == [18, 315, 585]
     stamp = stamp_of(tmp_path)
     assert (stamp["facts"], stamp["frames"], sum(stamp["links"].values())) == ("3107779e2a7d1dd0", 586, 1_268_333)
-    assert stamp["checked"] == {"days": [0, 89], "changes": 290, "histories": 20}
+    assert stamp["checked"] == {"days": [0, 89], "histories": 290}
 
 
 # -- damage --------------------------------------------------------------------------------------------------------
@@ -278,97 +265,6 @@ def test_reading_changes_no_byte(place: Path) -> None:
         opened.state()
         opened.history("talent-000001")
     assert digest_folder(place) == before
-
-
-# -- against the truth ---------------------------------------------------------------------------------------------
-
-
-def links_of(world: World) -> Callable[[int], Links]:
-    return lambda day: Links(world.state(day))
-
-
-def test_store_and_truth_agree(reader: GraphReader) -> None:
-    assert cross_check(world_of(), links_of(world_of()), reader, 1) == []
-
-
-def test_another_truth_does_not_agree(reader: GraphReader) -> None:
-    world = world_of()
-    keys = set(world.state(LAST_DAY))
-    # The same keys on every day, with the fields of other entities.
-    bent = replace(world, changes=tuple(change for change in world.changes if change.field != "industry"))
-    assert set(bent.state(LAST_DAY)) == keys
-    found = cross_check(bent, links_of(bent), reader, 1)
-    assert any("industry_alignment" in line for line in found)
-    assert any(line.startswith("The history of ") for line in found)
-
-
-def task(kind: str, answer: list[str], **asks: Any) -> Task:
-    gold = {"original": Gold(answer="\n".join(answer))}
-    name = f"assoc-{kind}-1"
-    return Task(
-        id=name, suite="association", scope="w", cluster=name, category=kind, prompt="", payload=asks, gold=gold
-    )
-
-
-def tasks(world: World, today: Links) -> Iterator[Task]:
-    """A task of every kind, whose answer is the truth's."""
-    live = world.state(LAST_DAY)
-    talents = sorted(key for key, node in live.items() if node.label == "Talent")
-    two = ["INDUSTRY_ALIGNMENT", "SPECIALTY_MATCH"]
-    three = [*two, "LOCATION_FIT"]
-    talent = next(key for key in talents if today.others(key, three, "Company"))
-    company = today.others(talent, three, "Company")[0]
-    specialties = [set(live[key].fields["specialties"]) for key in (talent, company)]
-    yield task("why", [*today.types(talent, company), *(specialties[0] & specialties[1])], target=[talent, company])
-
-    published = {key for key in talents if live[key].fields["status"] == "published"}
-    able = {key for key in published if live[key].fields["years_of_experience"] >= 3}
-    companies = [key for key, node in live.items() if node.label == "Company"]
-    reached = [key for key in companies if able & set(today.talents(key, three))]
-    yield task("multihop", reached, types=three, years=3, talents=1)
-
-    changed = today.replaced(company, "specialties", ("civic", "retail"))
-    lost = set(today.talents(company, three)) - set(changed.talents(company, three))
-    about = {"field": "specialties", "value": ["civic", "retail"]}
-    yield task("retraction", sorted(lost), target=company, types=three, **about)
-
-    then = Links(world.state(40))
-    old = next(key for key in sorted(world.state(40)) if key.startswith("talent") and then.others(key, two, "Company"))
-    yield task("timetravel", then.others(old, two, "Company"), target=old, types=two, day=40, date=date_of(40))
-
-    seen = next(key for key in talents if today.others(key, two, "Job") and today.others(key, two, "Company"))
-    yield task("visibility", today.others(seen, two, "Job"), target=seen, types=two, role="recruiter")
-
-    def alike(one: str, two: str) -> bool:
-        a, b = live[one].fields, live[two].fields
-        same = all(a[field] == b[field] for field in ("industry", "size_bucket"))
-        return one != two and same and not set(a["specialties"]).isdisjoint(b["specialties"])
-
-    visible = [key for key in live if not key.startswith("talent")]
-    near = {one: [two for two in visible if alike(one, two)] for one in companies}
-    client = max(companies, key=lambda one: len(near[one]))
-    yield task("visibility", near[client], target=client, role="client", fields=["industry", "size_bucket"])
-
-
-def test_the_store_answers_every_kind_of_task(reader: GraphReader, today: Links) -> None:
-    asked = list(tasks(world_of(), today))
-    assert {one.category for one in asked} == {"why", "multihop", "retraction", "timetravel", "visibility"}
-    assert all(one.gold["original"].answer for one in asked)
-    assert [verify_task(one, reader) for one in asked] == [None] * len(asked)
-
-
-def test_a_disputed_task_is_named_with_the_difference(reader: GraphReader, today: Links) -> None:
-    for one in tasks(world_of(), today):
-        answer = (one.gold["original"].answer or "").split("\n")
-        bent = one.model_copy(update={"gold": {"original": Gold(answer="\n".join([*answer[1:], "job-999999"]))}})
-        assert verify_task(bent, reader) == (
-            f"{one.id}: the graph store's answer lacks job-999999 and adds {answer[0]}."
-        )
-
-
-def test_another_kind_of_task_is_refused(reader: GraphReader) -> None:
-    with pytest.raises(UsageError, match="assoc-riddle-1 is of the kind 'riddle'"):
-        verify_task(task("riddle", ["x"]), reader)
 
 
 def test_the_stamped_version_is_the_installed_one(place: Path) -> None:

@@ -16,7 +16,7 @@ from memassay.suites.association.sections import sections
 
 TITLES = [
     "Arms and briefs", "Gate", "Per cell", "Aggregate", "Deltas against sqlite", "Correctness by task",
-    "Sub-1.0 cells", "Tool adoption", "Answers",
+    "Sub-1.0 cells", "Tool adoption", "Answers, cell by cell",
 ]  # fmt: skip
 
 
@@ -218,6 +218,21 @@ def test_the_gate_section_says_the_verdicts_and_the_hole() -> None:
     assert [row[1] for row in gate.tables[0].rows] == ["FAILED", "FAILED", "failed", "failed"]
     assert gate.tables[0].rows[0][2] == "graph, cost: 0.3105 US dollars per cell, sqlite 0.1000"
     assert len(gate.tables) == 3
+
+
+@pytest.mark.parametrize(
+    ("arms", "says"),
+    [
+        ({"sqlite": {}, "graph": {}, "files": {}}, "No arm is best: graph, json-files and sqlite tie."),
+        ({"sqlite": {"cost": None}, "graph": {"cost": None}}, "No arm is best: graph and sqlite tie."),
+        ({"sqlite": {"cost": None}, "graph": {}}, "No arm is best: graph and sqlite tie."),
+        ({"sqlite": {}, "graph": {"cost": 0.2}}, "best arm, most correct and then cheapest, is sqlite, the baseline."),
+        ({"sqlite": {}, "graph": {"score": 0.9, "cost": 0.01}, "files": {"cost": 0.05}}, "is json-files."),
+        ({"graph": {"score": None, "status": Status.API_ERROR}}, "No arm is best."),
+    ],
+)  # fmt: skip
+def test_the_best_arm_is_named_and_arms_that_tie_are_said_to(arms: dict[str, Any], says: str) -> None:
+    assert says in sections(conclude(run(tasks=2, **arms)))[1].text
 
 
 def test_a_long_answer_is_cut_and_says_so() -> None:

@@ -14,11 +14,12 @@ from memassay.agents.reference.mistakes import MISTAKES
 from memassay.agents.reference.questions import Links, Question
 from memassay.agents.reference.rules import FIRST_DAY, LAST_DAY
 from memassay.agents.toolbox import ToolsMissing, open_toolbox, require_mcp
-from memassay.core.errors import UnknownName
+from memassay.core.errors import UnknownName, UsageError
 from memassay.core.types import ModelKind, Request, Status, Step
 
 VERSION = 1
 UNKNOWN = "I do not know"
+_BEHIND_TOOLS = "graph"
 NONE = "none"
 
 
@@ -48,14 +49,20 @@ class Reference:
         """The version of its rules, and how it counts tokens."""
         return {"version": VERSION, "tokens": TOKENS}
 
-    def check(self, access: Collection[str]) -> None:
+    def check(self, access: Collection[str], memory: str = "") -> None:
         """Whether it can work with an arm's access here.
 
         Raises:
+            UsageError: the folder of a graph does not hold the world.
             MissingExtra: tools need the extra ``mcp``.
         """
         if "tools" in access:
             require_mcp()
+        elif memory.rpartition("/")[2] == _BEHIND_TOOLS:
+            raise UsageError(
+                f"Agent 'reference' cannot answer from the folder of {memory!r}: its world is behind its tools; take "
+                f"{memory}/tools."
+            )
 
     async def answer(self, request: Request) -> Step:
         """See :class:`memassay.core.contracts.Agent`."""

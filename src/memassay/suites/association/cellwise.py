@@ -110,7 +110,9 @@ def answers(results: Mapping[str, Any]) -> Section:
         "This is text that models wrote."
     )
     return Section(
-        title="Answers", text=text, tables=(Table(title="Answers", columns=columns("cell", "answer"), rows=rows),)
+        title="Answers, cell by cell",
+        text=text,
+        tables=(Table(title="Answers", columns=columns("cell", "answer"), rows=rows),),
     )
 
 

@@ -90,6 +90,7 @@ def conclude(
         "gated": cells.gated,
         "tasks": len(cells.tasks),
         "complete_tasks": len(cells.complete()),
+        "best": _best(cells),
         "gate": {
             "wording": wording,
             "said": WORDINGS[wording].said if wording in WORDINGS else "",
@@ -111,6 +112,15 @@ def conclude(
 
 def _others(cells: Cells) -> list[str]:
     return [arm for arm in cells.arms if arm != cells.baseline]
+
+
+def _best(cells: Cells) -> list[str]:
+    """The arms with the highest mean score and, of those, the lowest mean cost; several where they tie."""
+    scores = {arm: round(value, 4) for arm in cells.arms if (value := cells.mean(arm, score)) is not None}
+    first = [arm for arm, value in scores.items() if value == max(scores.values())]
+    costs = {arm: round(value, 6) for arm in first if (value := cells.mean(arm, cost)) is not None}
+    # An arm whose cost is not known may be the cheapest.
+    return [arm for arm in first if costs[arm] == min(costs.values())] if len(costs) == len(first) else first
 
 
 def _id(row: Outcome) -> str:

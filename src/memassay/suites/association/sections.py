@@ -5,7 +5,7 @@ Tables have few columns, so that they can be read on a telephone; the 23 columns
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memassay.core.report import Column, Section, Table
@@ -92,11 +92,22 @@ def _gate(results: Mapping[str, Any]) -> Section:
             tables.append(Table(title=title, columns=columns("leg", "asks that", "outcome", "why"), rows=rows))
     text = [
         f"The wording {gate['wording']} is {gate['said']}.",
-        f"The best arm is {published['best_arm']}." if published["best_arm"] else "No arm is best.",
+        _best(results["best"], results["baseline"]),
         *published["notes"],
         "Ours bounds on how many tasks points are lost, and asks for a cost that is shown to be lower.",
     ]
     return Section(title="Gate", text=" ".join(text), tables=tuple(tables))
+
+
+def _best(arms: Sequence[str], baseline: str) -> str:
+    """Which arm is the most correct, and the cheapest of those; or that several are alike."""
+    match arms:
+        case []:
+            return "No arm is best."
+        case [arm]:
+            return f"The best arm, most correct and then cheapest, is {arm}{', the baseline' * (arm == baseline)}."
+        case _:
+            return f"No arm is best: {', '.join(arms[:-1])} and {arms[-1]} tie."
 
 
 # -- arms and tasks ------------------------------------------------------------------------------------------------

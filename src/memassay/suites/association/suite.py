@@ -21,7 +21,7 @@ from memassay.suites.association.grading import SetJudge
 from memassay.suites.association.graph.offers import TOOLS
 from memassay.suites.association.results import conclude
 from memassay.suites.association.tasks import KINDS, read_pilot, tasks_of
-from memassay.suites.association.world import World, make_world
+from memassay.suites.association.world import DAYS, World, make_world
 
 SCOPE = "world"
 SAMPLE_SCALE, SAMPLE_TASKS = 800, 2
@@ -114,6 +114,15 @@ class Association:
     @cached_property
     def _avoid(self) -> tuple[str, ...]:
         return read_pilot(self._pilot, self.world.digest) if self._pilot else ()
+
+    def about(self) -> list[str]:
+        """The world, how much is asked of it, and which gate decides: one line, for a plan."""
+        [count] = {sum(task.category == kind for task in self._tasks) for kind in KINDS}
+        questions = "1 question" if count == 1 else f"{count} questions"
+        return [
+            f"world of seed {self._seed}, scale {self._scale:,}, {DAYS} days (facts {self.world.digest}); {questions} "
+            f"of each of {len(KINDS)} kinds; gate as published, wording {self._gate}, beside that of docs/statistics.md"
+        ]
 
     # -- how it is asked and graded --------------------------------------------------------------------------------
 

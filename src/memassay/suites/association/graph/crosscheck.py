@@ -5,6 +5,7 @@
     with GraphReader.opened(place) as reader:
         cross_check(world, links_of_day, reader, world.seed)     # [] where store and truth agree
         verify_task(task, reader)                                # None, or what the store says instead
+        settle(tasks, (), redraw, reader)                        # and what to ask in place of the disputed
 
 At scale 2,000 the probes take a minute, most of it in the 40 that read the store's log; a task takes 0 to 5 s.
 """
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -21,10 +23,14 @@ from memassay.core.errors import UsageError
 from memassay.core.types import Task
 from memassay.suites.association.forms.equivalence import history_differences
 from memassay.suites.association.graph.store import GraphReader, frozen
+from memassay.suites.association.tasks import fingerprint, targets_of
 from memassay.suites.association.truth import TASK_RULES, TYPES, Links, score
 from memassay.suites.association.world import LABELS, LAST_DAY, Change, Node, World, date_of
 
 EXPLAINED, LINKED, HISTORIES = 200, 20, 20
+ROUNDS = 3
+"""How often a set is drawn anew in place of what is disputed."""
+
 _SCORE = 1e-9
 # The rarest link holds for one pair in ten; in a tiny world a kind may not be there at all
 _TRIES = 1000
@@ -84,6 +90,57 @@ def verify_task(task: Task, reader: GraphReader) -> str | None:
     lacks, adds = sorted(expected - found), sorted(found - expected)
     parts = [f"lacks {', '.join(lacks)}"] * bool(lacks) + [f"adds {', '.join(adds)}"] * bool(adds)
     return f"{task.id}: the graph store's answer {' and '.join(parts)}."
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A set of tasks after the engine was asked about it.
+
+    Attributes:
+        disputed: a sentence for each task that it answered otherwise, in the order in which they were asked.
+        avoid: what no task may be built around, sorted: the targets of those tasks, and what was avoided before.
+        tasks: the set that is drawn so; the given one where nothing was disputed.
+        stands: whether the engine disputes none of these.
+    """
+
+    disputed: tuple[str, ...]
+    avoid: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    stands: bool
+
+
+def settle(
+    tasks: Sequence[Task],
+    avoid: Collection[str],
+    redraw: Callable[[Collection[str]], Sequence[Task]],
+    reader: GraphReader,
+    asking: Callable[[Task], None] = lambda task: None,
+) -> Settled:
+    """Ask the engine about every task, and about those that replace what it disputes, for up to three rounds.
+
+    Args:
+        tasks: the set.
+        avoid: what it was drawn without.
+        redraw: the set without what it is given.
+        reader: the open store.
+        asking: called with each task before the engine is asked.
+    """
+    avoided, said, asked = set(avoid), list[str](), set[str]()
+    for turn in range(ROUNDS + 1):
+        disputed: list[Task] = []
+        for task in tasks:
+            if fingerprint(task) in asked:
+                continue
+            asked.add(fingerprint(task))
+            asking(task)
+            if (line := verify_task(task, reader)) is not None:
+                said.append(line)
+                disputed.append(task)
+        if not disputed or turn == ROUNDS:
+            break
+        avoided.update(target for task in disputed for target in targets_of(task))
+        tasks = redraw(avoided)
+    return Settled(tuple(said), tuple(sorted(avoided)), tuple(tasks), not disputed)
 
 
 # -- probes --------------------------------------------------------------------------------------------------------

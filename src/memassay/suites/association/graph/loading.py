@@ -5,7 +5,8 @@ per change, stamped with its day. Never a snapshot: it would cut the history.
 
 The published build took 5 to 6 minutes, most of it in reads that replay or scan the history. Here every state is
 compared on the live handle (day 0 before the first change, every changed entity right after its change), and the days
-come from the recorded times, without a scan. What cannot be seen on the live handle is read back from a fresh one.
+come from the recorded times, without a scan. What a restart could have lost is read back from a fresh one: the first
+day, the last, and the history of every entity that changed.
 """
 
 from __future__ import annotations
@@ -22,23 +23,24 @@ from typing import TYPE_CHECKING, Any
 
 from memassay.core.errors import CannotMeasure, DataError
 from memassay.suites.association.forms.equivalence import differences, history_differences
+from memassay.suites.association.graph.log import without_links
 from memassay.suites.association.graph.store import (
     EMBEDDING,
     STORE,
+    Calendar,
     GraphReader,
     midnight_ms,
     open_handle,
     recorded_days,
 )
 from memassay.suites.association.truth import RULES, TASK_RULES, Links, Rule
-from memassay.suites.association.world import DAYS, EMBEDDED, LAST_DAY, ROLES, Node, World, date_of, embedding
+from memassay.suites.association.world import DAYS, EMBEDDED, LAST_DAY, ROLES, Change, Node, World, date_of, embedding
 
 if TYPE_CHECKING:
     from mushroomdb import GraphDb
 
 _CHUNK = 10_000  # the most that the package advises for one commit
-_SMALL = 16 * 2**20  # up to this size of the log every changed key's history is read back, which scans it each time
-_HISTORIES = 20
+_SAMPLE = 5  # histories that are read from the whole log too, which takes 1 s each at scale 2,000
 _RESOLVED = (0, 1, 43, LAST_DAY)
 _KINDS: Mapping[str, tuple[str, str | None]] = {
     "equal": ("field_equal", None),
@@ -56,7 +58,7 @@ class Loaded:
     Attributes:
         ends: of every day the last frame.
         links: at the end, by rule.
-        histories: of how many changed keys the history was read back; all were compared when they changed.
+        histories: how many were read back and compared: those of all keys that changed.
         seconds: wall-clock time by phase.
     """
 
@@ -90,7 +92,7 @@ def load(world: World, place: Path, semantic: bool, progress: Callable[[int, int
     loading.lap("closing")
     with contextlib.closing(open_handle(place)) as db:
         loading.lap("opening")
-        histories = loading.read_back(GraphReader(db, ends))
+        histories = loading.read_back(GraphReader(db, Calendar(ends, db.commit_time_ms)))
     loading.lap("reading back")
     return Loaded(ends, loading.links, histories, loading.seconds)
 
@@ -99,7 +101,12 @@ class _Loading:
     def __init__(self, world: World, place: Path, semantic: bool, progress: Callable[[int, int], None]) -> None:
         self.world, self._place, self._semantic, self._progress = world, place, semantic, progress
         self._rules = RULES if semantic else TASK_RULES
-        self._done, self._steps = 0, 1 + len(self._rules) + len(world.changes) + _HISTORIES
+        self._first = {node.key: node for node in world.nodes}
+        self._own: dict[str, list[Change]] = {}
+        for change in world.changes:
+            self._own.setdefault(change.key, []).append(change)
+        self._sample = Random(f"association-histories-{world.seed}").sample(sorted(self._own), _SAMPLE)
+        self._done, self._steps = 0, 1 + len(self._rules) + len(world.changes) + len(self._own) + _SAMPLE
         self._started = time.perf_counter()
         self.seconds: dict[str, float] = {}
         self.links: dict[str, int] = {}
@@ -117,8 +124,8 @@ class _Loading:
             self._check_limit(db, rule.name)
             self._step()
         self.lap("rules")
-        reader = GraphReader(db, [0])
-        self._check("on day 0", differences({node.key: node for node in self.world.nodes}, reader.state()))
+        reader = GraphReader(db, Calendar([0], db.commit_time_ms))
+        self._check("on day 0", differences(self._first, reader.state()))
         if self._semantic:
             self._check_embeddings(db)
         self.lap("day 0")
@@ -136,7 +143,7 @@ class _Loading:
         self.lap("links")
 
     def _change_all(self, db: GraphDb, reader: GraphReader) -> None:
-        expected = {node.key: node for node in self.world.nodes}
+        expected = dict(self._first)
         day = 0
         for change in self.world.changes:
             if change.day != day:
@@ -158,7 +165,7 @@ class _Loading:
             self._step()
 
     def read_back(self, reader: GraphReader) -> int:
-        """Check, on a fresh handle, all that a restart could have lost; returns how many histories were read."""
+        """Check, on a fresh handle, all that a restart could have lost; returns how many histories were compared."""
         db, ends = reader.db, reader.calendar.ends
         if db.stats()["history_floor"] != 0 or db.wal_total_commits() != ends[-1] + 1:
             raise self._wrong(["the history does not begin at its first commit, or does not end at its last"])
@@ -175,23 +182,17 @@ class _Loading:
             "in its dates", [f"{date} is not commit {end}" for date, end in dates if db.resolve_date(date) != end]
         )
         self._check(f"on day {LAST_DAY}", differences(self.world.state(LAST_DAY), reader.state()))
-        keys = self._histories()
-        for key in keys:
-            own = [change for change in self.world.changes if change.key == key]
-            self._check("in its history", history_differences(key, own, reader.history(key)))
-            self._step()
-        self._progress(self._steps, self._steps)
-        return len(keys)
+        with without_links(reader, self._place) as past:
+            self._check("read back on day 0", differences(self._first, past.state(0)))
+            for key in sorted(self._own):
+                self._check_history(past, key)
+        for key in self._sample:
+            self._check_history(reader, key)
+        return len(self._own)
 
-    def _histories(self) -> list[str]:
-        """The keys whose history is read back: all of a small store, else those with several changes and a sample."""
-        counts = Counter(change.key for change in self.world.changes)
-        if (self._place / STORE / "wal.bin").stat().st_size <= _SMALL:
-            return sorted(counts)
-        several = sorted(key for key, count in counts.items() if count > 1)[:_HISTORIES]
-        single = sorted(key for key, count in counts.items() if count == 1)
-        left = min(len(single), _HISTORIES - len(several))
-        return several + Random(f"association-histories-{self.world.seed}").sample(single, left)
+    def _check_history(self, reader: GraphReader, key: str) -> None:
+        self._check("in its history", history_differences(key, self._own[key], reader.history(key)))
+        self._step()
 
     def _check_limit(self, db: GraphDb, name: str) -> None:
         if any(rule["name"] == name and rule["tripped"] for rule in db.stats()["rules"]):

@@ -28,12 +28,12 @@ from memassay.suites.association.forms.stamp import (
 from memassay.suites.association.graph.loading import load
 from memassay.suites.association.graph.offers import TOOLS
 from memassay.suites.association.graph.service import Service
-from memassay.suites.association.graph.store import DAYS_FILE, PACKAGE, STORE, open_handle, read_days, version
+from memassay.suites.association.graph.store import DAYS_FILE, LOG, PACKAGE, STORE, open_handle, read_days, version
 from memassay.suites.association.truth import TASK_RULES, TYPES
 from memassay.suites.association.world import DAYS, FIELDS, ROLES, date_of
 
 NAME = "graph"
-_FILES = ("wal.bin", "commit_times.bin", "roles.json")
+_FILES = (LOG, "commit_times.bin", "roles.json")
 
 
 class Graph:
@@ -78,7 +78,6 @@ class Graph:
         _write(place / FORM / DAYS_FILE, "[\n" + ",\n".join(json.dumps(row) for row in days) + "\n]\n")
         _write(place / FORM / "schema.json", json.dumps(_schema(), indent=1) + "\n")
         _write(place / FORM / "README.md", readme(NAME))
-        changed = {change.key for change in world.changes}
         write_stamp(
             place,
             NAME,
@@ -87,12 +86,17 @@ class Graph:
             semantic=self._semantic,
             frames=loaded.ends[-1] + 1,
             links=dict(loaded.links),
-            checked={"days": [0, DAYS - 1], "changes": len(changed), "histories": loaded.histories},
+            checked={"days": [0, DAYS - 1], "histories": loaded.histories},
             files={name: digest_file(place / STORE / name) for name in _FILES},
             days=digest_file(place / FORM / DAYS_FILE),
         )
         made = told(world)
-        more = {"links": sum(loaded.links.values()), "frames": loaded.ends[-1] + 1, "seconds": loaded.seconds}
+        more = {
+            "links": sum(loaded.links.values()),
+            "frames": loaded.ends[-1] + 1,
+            "histories compared": loaded.histories,
+            "seconds": loaded.seconds,
+        }
         return {**made, "facts": {**made["facts"], **more}}
 
     def open(self, ref: StoreRef) -> GraphStore:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,9 +27,13 @@ if TYPE_CHECKING:
     from mushroomdb import GraphDb
 
 STORE = "world.mushroomdb"
+LOG = "wal.bin"
 DAYS_FILE = "days.json"
 PACKAGE = "mushroomdb"
 EMBEDDING = "embedding"
+
+# The package tells standard error of every query of more than 100 ms; 0 asks it not to. Its errors are exceptions.
+_QUIET = ("MUSHROOMDB_SLOW_QUERY_MS", "0")
 
 _MIDNIGHT = datetime.fromisoformat(f"{FIRST_DAY}T00:00:00").replace(tzinfo=UTC)
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -86,9 +91,10 @@ def open_handle(place: Path, *, read_only: bool = True) -> GraphDb:
         import mushroomdb
     except ModuleNotFoundError:
         raise MissingExtra(PACKAGE, PACKAGE) from None
+    os.environ.setdefault(*_QUIET)
     path = place / STORE
-    if read_only and not (path / "wal.bin").is_file():
-        raise damaged(place, f"{STORE}/wal.bin is missing")
+    if read_only and not (path / LOG).is_file():
+        raise damaged(place, f"{STORE}/{LOG} is missing")
     try:
         return mushroomdb.GraphDb.open(path, read_only=read_only)
     except (mushroomdb.MushroomError, OSError, ValueError) as error:
@@ -167,12 +173,11 @@ class GraphReader:
 
     Args:
         db: an open handle.
-        ends: the last frame of every day.
+        calendar: of its commits.
     """
 
-    def __init__(self, db: GraphDb, ends: Sequence[int]) -> None:
-        self.db = db
-        self.calendar = Calendar(ends, db.commit_time_ms)
+    def __init__(self, db: GraphDb, calendar: Calendar) -> None:
+        self.db, self.calendar = db, calendar
 
     @classmethod
     @contextlib.contextmanager
@@ -185,7 +190,7 @@ class GraphReader:
         """
         ends = read_days(place)
         with contextlib.closing(open_handle(place)) as db:
-            yield cls(db, ends)
+            yield cls(db, Calendar(ends, db.commit_time_ms))
 
     def state(self, day: int | None = None) -> dict[str, Node]:
         """Every live entity by key, sorted; ``day`` replays the history (17 s at scale 2,000), None is the present."""
