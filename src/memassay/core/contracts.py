@@ -278,7 +278,7 @@ class PairJudge(Protocol):
     """A grader of two dossiers at once. ``id``, ``config`` and ``model`` are as of a :class:`Judge`.
 
     Attributes:
-        pairs: True; what tells it from a judge of single answers.
+        pairs: True, here and on what makes it (a class, or a function); what tells it from a judge of single answers.
         family: of the model, in one word (``claude``, ``gpt``); two judges of one family count as one opinion.
     """
 

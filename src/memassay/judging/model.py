@@ -80,6 +80,9 @@ def pairwise(
     return PairwiseJudge(model=open_model(model, **options), criteria=criteria, family=family, **sent)
 
 
+pairwise.pairs = True  # type: ignore[attr-defined]  # what an experiment goes by before it makes a judge
+
+
 def _sent(model: str, temperature: float | str | None, max_tokens: int | None) -> dict[str, Any]:
     """Temperature and longest reply of a judge, as the classes take them.
 

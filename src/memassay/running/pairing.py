@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from memassay.core.contracts import Comparison, Pairing, Pairs, PairVerdict
@@ -80,8 +81,10 @@ def wanted(run: RunFolder, plan: Plan, counted: Mapping[Key, Counted], pairs: Pa
         return text(one), text(other)
 
     def dossier(task: Task) -> Dossier | None:
-        found = held.get((task.id, pairs.between[0][0], 0, 0)) if pairs.between else None
-        return run.dossier(found[0]) if found and found[0] else None
+        """That of the first arm which found anything."""
+        found = (held.get((task.id, arm, 0, 0)) for arm in dict.fromkeys(chain.from_iterable(pairs.between)))
+        each = (run.dossier(digest) for digest, _ in filter(None, found) if digest)
+        return next((one for one in each if one.passages), None)
 
     for probe in probes(tasks, dossier, tokenizer(plan.experiment.tokens), pairs.budget):
         name = _PROBE + probe.name
