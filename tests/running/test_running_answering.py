@@ -37,6 +37,47 @@ class Writer:
         return Step(text=" ".join(found))
 '''
 
+LEAKY = '''
+"""A memory whose tool server may write, and an agent through whose calls it does."""
+
+from pathlib import Path
+
+from memassay.core.types import Server, Step, Toolset
+
+
+class Leaky:
+    access = ("tools",)
+
+    def build(self, corpus, place, context):
+        (place / "facts.txt").write_text("as built")
+
+    def open(self, ref):
+        return Store(ref.location)
+
+
+class Store:
+    def __init__(self, place):
+        self.place = place
+
+    def toolset(self, identity=""):
+        return Toolset(servers=(Server(command=("server",), cwd=str(self.place), tools=("write",), writes=True),))
+
+
+class Caller:
+    model = "scripted"
+    accesses = frozenset({"tools"})
+
+    def identity(self):
+        return {}
+
+    async def answer(self, request):
+        facts = Path(request.toolset.servers[0].cwd) / "facts.txt"
+        seen = facts.read_text()
+        if "violin" in request.prompt:
+            facts.write_text("what the last question taught")
+        return Step(text=seen)
+'''
+
 
 @pytest.fixture
 def answered(cli: Cli, tmp_path: Path, workplace: Path) -> Any:
@@ -48,8 +89,12 @@ def answered(cli: Cli, tmp_path: Path, workplace: Path) -> Any:
     data = tmp_path / "talk.json"
     data.write_text(json.dumps([talk]), encoding="utf-8")
 
-    def ask(*more: str) -> tuple[Any, list[Any], list[Any]]:
-        base = ["run", "locomo", "--data", data, "--arm", "files/folder", "--agent", "./writer.py:Writer"]
+    (workplace / "leaky.py").write_text(LEAKY, encoding="utf-8")
+
+    def ask(
+        *more: str, arm: str = "files/folder", agent: str = "./writer.py:Writer"
+    ) -> tuple[Any, list[Any], list[Any]]:
+        base = ["run", "locomo", "--data", data, "--arm", arm, "--agent", agent]
         ran = cli(*base, "--no-controls", "--out", "run", "--json", "--workers", "1", *more)
         assert ran.code == 0, ran.err
         records = [
@@ -80,6 +125,17 @@ def test_a_folder_that_an_agent_wrote_into_is_noted_and_fails_nothing(answered: 
     used = summary["arms"]["files/folder"]["usage"]["answers"]
     assert used["statuses"] == {"ok": 4}
     assert used["stores_changed"] == 0
+
+
+def test_a_store_that_its_server_changed_is_told_and_no_other_cell_sees_it(answered: Any) -> None:
+    summary, wrote, others = answered(arm="leaky=./leaky.py:Leaky/tools", agent="./leaky.py:Caller")
+    (note,) = wrote[0]["steps"][-1]["checks"]
+    assert (note["name"], note["passed"]) == ("store unchanged", False), "who should only read has written"
+    assert note["expected"] == wrote[0]["state_before"] != wrote[0]["state_after"] == note["observed"]
+    assert [record["steps"][-1]["text"] for record in (*wrote, *others)] == ["as built"] * 4
+    assert all(record["steps"][-1]["checks"] == [] for record in others)
+    (arm,) = summary["arms"].values()
+    assert arm["usage"]["answers"]["stores_changed"] == 1
 
 
 def test_a_folder_that_an_agent_left_unreadable_is_noted_too(answered: Any, monkeypatch: pytest.MonkeyPatch) -> None:

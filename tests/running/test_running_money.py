@@ -132,3 +132,12 @@ def test_without_a_limit_nothing_is_read(run: RunFolder) -> None:
     (run.path / "answers-1of1.jsonl").write_text(json.dumps({"no": "answer"}) + "\n", "utf-8")
     free = Purse(bill=Bill(run, ARMS, []))
     assert free.open("t", ARMS) and free.may_judge(3)
+
+
+def test_an_answer_that_was_cut_off_costs_what_an_answer_is_expected_to_cost(run: RunFolder) -> None:
+    cut = answer("t1", "a", None, Status.LIMIT_TIME).model_copy(update={"model": "real"})
+    free = cut.model_copy(update={"model": "none", "cell": CellKey(task="t2", arm="a")})
+    write(run.path / "answers-1of1.jsonl", cut, free)
+    mine = purse(run, 2.5)
+    assert mine.open("t3", ["a"]) and mine.spent == 1.0, "one was a model's, and the expected price is 1"
+    assert not mine.open("t4", ["a"]), "1.00 for what was cut off and 1.00 for the open task are taken"

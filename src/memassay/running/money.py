@@ -33,6 +33,7 @@ class Bill:
     Attributes:
         spent: US dollars, those of attempts that do not count and of audits too.
         dearest: by arm, the most that an answer has cost.
+        given_up: by arm, answers of a model that were cut off with no word on what they had used.
     """
 
     def __init__(self, run: RunFolder, arms: Collection[str], judges: Collection[str]) -> None:
@@ -43,6 +44,7 @@ class Bill:
         self._judged: dict[str, set[Key]] = {judge: set() for judge in judges}
         self.spent = 0.0
         self.dearest: dict[str, float] = {}
+        self.given_up: dict[str, int] = {}
 
     @property
     def owed(self) -> int:
@@ -64,6 +66,8 @@ class Bill:
                     self.dearest[key[1]] = max(cost, self.dearest.get(key[1], 0.0))
                     if status.kind in FINAL:
                         self._answered.add(key)
+                    if status.kind == "memory" and record.get("model") == "real" and not _known(record):
+                        self.given_up[key[1]] = self.given_up.get(key[1], 0) + 1
         for judge in self._run.judgement_files():
             path = self._run.verdicts(judge)
             for number, record in self._lines.of(path):
@@ -75,6 +79,11 @@ class Bill:
                 self._recorded += _cost(record)
         # An audit's file is written whole, and again by the next one.
         self.spent = self._recorded + sum(_cost(self._run.audit(judge) or {}) for judge in self._run.audited())
+
+
+def _known(record: Mapping[str, Any]) -> bool:
+    usage = record.get("usage") or {}
+    return any(usage.get(name) is not None for name in ("cost_usd", "reported_usd"))
 
 
 def _cost(record: Mapping[str, Any]) -> float:
@@ -162,8 +171,13 @@ class Purse:
         """Take in what is recorded: what was paid here, since that comes first, and what others have paid."""
         if self.bill is not None:
             self.bill.read()
-            self.spent, self.owed = self.bill.spent, self.bill.owed
             self.dearest.update(self.bill.dearest)
+            # What was cut off has cost something too, which nobody says: an answer's price is taken for it.
+            unsaid = sum(number * self._price(arm) for arm, number in self.bill.given_up.items())
+            self.spent, self.owed = self.bill.spent + unsaid, self.bill.owed
 
     def _each(self, arm: str) -> float:
-        return max(self.dearest.get(arm, 0.0), self.expected.get(arm, 0.0)) + self.judging
+        return self._price(arm) + self.judging
+
+    def _price(self, arm: str) -> float:
+        return max(self.dearest.get(arm, 0.0), self.expected.get(arm, 0.0))
