@@ -53,7 +53,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
 	  pyproject.toml requirements-build.in -o requirements.lock
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
-	  --group pyproject.toml:dev --extra hybrid --extra mcp --extra anthropic --extra openai --extra mushroomdb \
+	  --group pyproject.toml:dev --extra hybrid --extra mcp --extra platform --extra anthropic --extra openai --extra mushroomdb \
 	  pyproject.toml requirements-build.in -c requirements.lock -o requirements-dev.lock
 
 clean:

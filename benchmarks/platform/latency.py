@@ -90,42 +90,47 @@ def fill(platform: Platform, count: int, words: Words) -> None:
                 add_words(writing.con, "records", seq, text, labels(codes[owner], status))
 
 
-def timed(call) -> float:
-    start = time.perf_counter()
+def timed(call) -> tuple[float, float]:
+    """Milliseconds by the clock, and of the processor."""
+    start, used = time.perf_counter(), time.process_time()
     call()
-    return (time.perf_counter() - start) * 1000
+    return (time.perf_counter() - start) * 1000, (time.process_time() - used) * 1000
 
 
 def measure(platform: Platform, name: str, words: Words, times: int) -> None:
     identity = person(name)
     caller = Caller(identity=identity, session=platform.platform_info(identity).session_id, purpose="benchmark")
-    first = timed(lambda: platform.search(caller, words.sentence(6)))
+    first = timed(lambda: platform.search(caller, words.sentence(6)))[0]
     searches = [timed(lambda: platform.search(caller, words.sentence(6))) for _ in range(times)]
-    request = [CaptureRequest(type="business_knowledge", content=words.sentence(18)) for _ in range(times)]
-    captures = [timed(lambda one=one: platform.memory_capture(caller, one)) for one in request]
-    print(f"  {name:10} first {first:9.1f}  search {shown(searches)}  capture {shown(captures)}", flush=True)
+    requests = [CaptureRequest(type="business_knowledge", content=words.sentence(18)) for _ in range(times)]
+    captures = [timed(lambda one=one: platform.memory_capture(caller, one)) for one in requests]
+    print(f"  {name:10} first {first:8.1f} ms, search {shown(searches)}, capture {shown(captures)}", flush=True)
 
 
-def shown(values: list[float]) -> str:
-    ordered = sorted(values)
-    return f"{statistics.median(ordered):7.1f} (p95 {ordered[int(len(ordered) * 0.95) - 1]:7.1f}) ms"
+def shown(times: list[tuple[float, float]]) -> str:
+    wall, used = (sorted(values) for values in zip(*times, strict=True))
+    tail = wall[int(len(wall) * 0.95) - 1]
+    return f"{statistics.median(wall):6.1f} ms (p95 {tail:6.1f}, processor {statistics.median(used):6.1f})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, nargs="+", default=[100, 10_000])
+    parser.add_argument("--folder", type=Path, help="where the workspaces are kept; one that is there is used again")
     parser.add_argument("--times", type=int, default=60)
     parser.add_argument("--embedder", choices=["minilm", "e5", "none"], default="minilm")
     args = parser.parse_args()
     for count in args.records:
-        with tempfile.TemporaryDirectory() as folder:
-            words = Words(count)
-            settings = Settings(embedder=args.embedder)
-            start = time.perf_counter()
-            with Platform(Path(folder), settings) as platform:
-                fill(platform, count, words)
-            print(f"{count:,} records, {args.embedder}, filled in {time.perf_counter() - start:.0f} s", flush=True)
-            with Platform(Path(folder), settings) as platform:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = (args.folder or Path(scratch)) / f"{count}"
+            words, settings = Words(count), Settings(embedder=args.embedder)
+            if not folder.is_dir():
+                start = time.perf_counter()
+                with Platform(folder, settings) as platform:
+                    fill(platform, count, words)
+                print(f"{count:,} records filled in {time.perf_counter() - start:.0f} s", flush=True)
+            with Platform(folder, settings) as platform:
+                print(f"{count:,} records, {args.embedder}", flush=True)
                 for name in ("heavy", "user-0007"):
                     measure(platform, name, words, args.times)
 

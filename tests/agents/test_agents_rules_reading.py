@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import sqlite3
+import os
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
-from agents_lifecycle import PROTOCOLS, WAREHOUSE
+from agents_lifecycle import PROTOCOLS, WAREHOUSE, ledger_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import ROOT
 from memassay.agents.rules.findings import definitions, findings, parsed
 from memassay.agents.rules.prompts import Asked, Told, read
 from memassay.agents.rules.statements import adapted, clauses, statement
 from memassay.agents.rules.words import terms, words
+from memassay.suites.lifecycle.loading import load_protocols
+from memassay.suites.lifecycle.warehouse import dataset_of
 
 KEPT = "A 'zorblat' order is one above 300. SQL: SELECT count(*) FROM main.orders WHERE amount > 300;"
 
@@ -24,15 +28,15 @@ KEPT = "A 'zorblat' order is one above 300. SQL: SELECT count(*) FROM main.order
     ("prompt", "kind", "fact"),
     [
         (f"Remember this for me. {KEPT} Save it and link it to its dataset.", "keep", KEPT),
-        ("Please keep in mind: a 'core' market is the North.", "keep", "Please keep in mind: a 'core' market is the North."),
+        ("Please keep that a 'core' market is cold.", "keep", "Please keep that a 'core' market is cold."),
         (
             "Correction to what I told you. The 'core' market is the East. Please update your saved knowledge.",
             "correct",
             "The 'core' market is the East.",
         ),
-        ("Forget what I told you about the zorblat order.", "forget", "Forget what I told you about the zorblat order."),
+        ("Forget what I told you of zorblat orders.", "forget", "Forget what I told you of zorblat orders."),
     ],
-)  # fmt: skip
+)
 def test_who_tells_something_speaks_to_the_agent(prompt: str, kind: str, fact: str) -> None:
     told = read(prompt)
     assert isinstance(told, Told)
@@ -59,7 +63,7 @@ def test_anything_else_is_a_question(prompt: str, asked: tuple[Any, str]) -> Non
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.id)
 def test_every_prompt_of_a_template_is_understood(protocol: Any) -> None:
     extras = protocol.extras
-    dataset = protocol.entity_urn.partition(",")[2].partition(",")[0]
+    dataset = dataset_of(ledger_of(protocol))
     update = protocol.update or extras.correction
     assert read(protocol.teach.prompt) == Told("keep", protocol.teach.prompt, protocol.fact, dataset)
     assert read(update.prompt) == Told("correct", update.prompt, update.fact, dataset)
@@ -81,12 +85,16 @@ def test_every_prompt_of_a_template_is_understood(protocol: Any) -> None:
 
 @pytest.mark.data
 def test_published_prompts_are_understood_too() -> None:
-    protocols = load_protocols(real_data("lifecycle_protocols"))
+    folder = Path(os.environ.get("MEMASSAY_DATA") or ROOT.parent / "shared" / "data") / "lifecycle_protocols"
+    if not folder.is_dir():
+        pytest.skip("lifecycle_protocols is in neither $MEMASSAY_DATA nor ../shared/data")
+    protocols = load_protocols(folder)
     assert len(protocols) == 30
     for protocol in protocols:
         told = read(protocol.teach.prompt)
         assert isinstance(told, Told)
-        assert (told.kind, told.fact) == ("keep", protocol.fact)
+        assert (told.kind, terms(told.fact)) == ("keep", terms(protocol.fact))
+        assert "memory" not in told.fact.replace("memory.bench", "")
         assert isinstance(read(protocol.recall.prompt), Asked)
         if protocol.update is not None:
             corrected = read(protocol.update.prompt)
@@ -95,7 +103,10 @@ def test_published_prompts_are_understood_too() -> None:
 
 
 def test_terms_are_words_in_quotes_and_no_apostrophes_or_values_of_a_statement() -> None:
-    assert terms("It's the customer's 'core market' and a \"zorblat\". SQL: SELECT 'north';") == ("core market", "zorblat")
+    assert terms("It's the customer's 'core market' and a \"zorblat\". SQL: SELECT 'north';") == (
+        "core market",
+        "zorblat",
+    )
     assert terms("'' and '...' say nothing") == ()
     assert words("fee_cents, Straße") == ["fee", "cents", "straße"]
 
@@ -141,7 +152,9 @@ def test_another_aggregate_is_over_the_same_rows(protocol: Any) -> None:
     assert found == pytest.approx(protocol.extras.twin.grading.value, abs=1e-4)
 
 
-@pytest.mark.parametrize("sql", ["SELECT 1", "SELECT a FROM t UNION SELECT b FROM u", "nonsense", "SELECT ')' FROM", ""])
+@pytest.mark.parametrize(
+    "sql", ["SELECT 1", "SELECT a FROM t UNION SELECT b FROM u", "nonsense", "SELECT ')' FROM", ""]
+)
 def test_what_cannot_be_adapted_is_none(sql: str) -> None:
     assert adapted(sql, "avg", "x") is None
 
@@ -159,9 +172,15 @@ def best(*hits: dict[str, Any], prompt: str = "How many zorblat orders are there
 
 
 def test_the_newest_definition_that_still_holds_is_the_best() -> None:
-    assert best(hit(id="a"), hit(id="b", created_at="2026-02-01"), hit(id="c", created_at="2025-01-01")) == ["b", "a", "c"]
+    assert best(hit(id="a"), hit(id="b", created_at="2026-02-01"), hit(id="c", created_at="2025-01-01")) == [
+        "b",
+        "a",
+        "c",
+    ]
     assert best(hit(id="a"), hit(id="b", category="correction")) == ["b", "a"]
-    assert best(hit(id="a"), *(hit(id="b", created_at="9", status=gone) for gone in ("superseded", "rejected"))) == ["a"]
+    assert best(hit(id="a"), *(hit(id="b", created_at="9", status=gone) for gone in ("superseded", "rejected"))) == [
+        "a"
+    ]
 
 
 def test_only_a_definition_of_the_word_in_the_question_counts() -> None:
@@ -187,11 +206,15 @@ def test_everything_that_results_say_is_found() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["groups", "hits", "entities", "urn", "records", "enrichment", "memories", "text", "entity_urns"]),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["groups", "hits", "entities", "urn", "records", "enrichment", "memories", "text", "entity_urns"]
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )
@@ -214,11 +237,3 @@ def test_any_prompt_and_statement_is_read(text: str) -> None:
     assert read(text).prompt == text
     made = adapted(text, "avg", "x")
     assert made is None or isinstance(made, str)
-
-
-def test_a_statement_of_a_template_runs_in_sqlite() -> None:
-    with closing(WAREHOUSE.connect()) as connection:
-        for protocol in PROTOCOLS:
-            assert connection.execute(statement(protocol.fact) or "").fetchone(), protocol.id
-        with pytest.raises(sqlite3.OperationalError):
-            connection.execute("SELECT nothing")

@@ -7,13 +7,11 @@ in threads. Standard output belongs to the protocol, so whatever there is to say
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -29,7 +27,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memassay.core.errors import EnvironmentProblem, MemassayError, UnknownName, UsageError
+from memassay.core import listening
+from memassay.core.errors import MemassayError, UnknownName, UsageError
+from memassay.core.listening import STOPS, is_loopback, quiet_stop
 from memassay.knowledge.tools import Offer
 from memassay.version import __version__
 
@@ -37,7 +37,7 @@ PATH = "/mcp"
 _THREADS = 4
 _GRACE_SECONDS = 2
 _HERE = ("127.0.0.1", "localhost", "[::1]")
-_STOPS = (signal.SIGTERM, signal.SIGINT)
+_RISK = "the server asks nobody for a password; keep to 127.0.0.1"
 
 _log = logging.getLogger(__name__)
 
@@ -150,43 +150,13 @@ def serve_http(desk: Offers, listener: socket.socket) -> None:
         ws="none",
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    with _quiet_stop():
+    with quiet_stop():
         uvicorn.Server(config).run(sockets=[listener])
 
 
 def listen(host: str, port: int, allow_remote: bool = False) -> socket.socket:
-    """A socket to serve HTTP on; port 0 takes a free one.
-
-    Raises:
-        UsageError: the address is not this machine's own loopback and ``allow_remote`` is not given.
-        EnvironmentProblem: the address cannot be had.
-    """
-    try:
-        [(family, _, _, _, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"{host!r} is no address of this machine; try 127.0.0.1.") from error
-    if not allow_remote and not is_loopback(str(address[0])):
-        raise UsageError(
-            f"{host} can be reached from other machines and the server asks nobody for a password; "
-            "keep to 127.0.0.1, or say --allow-remote if the network is yours."
-        )
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        reason = (error.strerror or str(error)).lower()
-        raise EnvironmentProblem(f"{host}:{port} cannot be served: {reason}; choose another --port.") from error
-    return listener
-
-
-def is_loopback(address: str) -> bool:
-    """Whether an IP address can be reached from this machine alone."""
-    import ipaddress
-
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+    """A socket to serve a store on; see :func:`memassay.core.listening.listen`."""
+    return listening.listen(host, port, _RISK, allow_remote=allow_remote)
 
 
 def _described(name: str, tool: Offer, write: bool) -> types.Tool:
@@ -212,21 +182,10 @@ def _refused(sentence: str) -> types.CallToolResult:
 
 async def _leave_when_told(close: Callable[[], None]) -> None:
     """End the process on a signal. The thread that waits for a line of input cannot be stopped in another way."""
-    with anyio.open_signal_receiver(*_STOPS) as signals:
+    with anyio.open_signal_receiver(*STOPS) as signals:
         async for _ in signals:
             await anyio.to_thread.run_sync(close)
             os._exit(0)
-
-
-@contextlib.contextmanager
-def _quiet_stop() -> Iterator[None]:
-    """Being told to stop is how a server ends, so the signal that uvicorn hands on after its own end does nothing."""
-    before = {number: signal.signal(number, lambda number, frame: None) for number in _STOPS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _own_origin(app: ASGIApp) -> ASGIApp:
