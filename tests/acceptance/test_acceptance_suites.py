@@ -49,6 +49,10 @@ class Course:
 
 COURSES = {
     "hotpotqa": Course(metric="both@250"),
+    "canary": Course(
+        controls=frozenset(EVIDENCE) | {"stale", "gold against empty", "A against A"},
+        passing=("oracle", "empty", "marker", "A against A"),
+    ),
     "association": Course(
         arms=("json-files", "sqlite"),
         limit=8,
@@ -66,7 +70,7 @@ COURSES = {
 }
 """By suite, where it is not as in ``Course()``."""
 
-RANKED = [suite for suite in SUITES if COURSES.get(suite, Course()).controls == EVIDENCE]
+RANKED = [suite for suite in SUITES if COURSES.get(suite, Course()).controls >= EVIDENCE]
 """Suites whose memories give ranked evidence, which can be more or less right."""
 
 

@@ -28,6 +28,8 @@ _OWN: dict[str, dict[str, Any]] = {
     },
 }
 """What a suite runs in the demo where the five memories are not what it is for."""
+_WITH_EXTRA = ("lifecycle",)
+"""Suites whose sample needs an extra: left out, so that the demo is the same for everyone."""
 _ANSWERED = "locomo"
 """The sample whose questions are answered too, in a run of its own."""
 _LEAD = "Sample data, generated: they show that everything works and carry no verdict."
@@ -90,7 +92,7 @@ def _command() -> str:
 
 
 def suites_with_sample() -> list[str]:
-    """Suites of memassay itself that can generate their own data."""
+    """Suites of memassay itself that can generate their own data and need no extra."""
     import inspect
 
     from memassay.core import registry
@@ -98,7 +100,8 @@ def suites_with_sample() -> list[str]:
     return [
         name
         for name in registry.suites.names()
-        if registry.suites.source(name).origin == "memassay"
+        if name not in _WITH_EXTRA
+        and registry.suites.source(name).origin == "memassay"
         and "sample" in inspect.signature(registry.suites.get(name)).parameters
     ]
 

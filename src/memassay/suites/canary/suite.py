@@ -53,8 +53,8 @@ class Canary:
         weights: a TOML file with how often each family is asked, ``published``, or ``uniform``.
         incumbent: the memory that another one has to beat, named before anything is retrieved.
         rule: ``default``, or ``seed-v1`` as published.
-        budget: context tokens at which memories are compared; one of the run's budgets. Unless said, 2,000, and with
-            ``native`` 32,000.
+        budget: context tokens at which memories are compared; one of the run's budgets. Unless said, 2,000, or the
+            largest of the run's where that is none of them; with ``native`` 32,000.
         native: the second setting, no equal length: every memory gives as many passages as it does unasked (its
             ``native``, else 10), within ``budget``.
         gold: whether judges of pairs are ``shown`` what a right dossier must hold, or it is ``hidden`` from them.
@@ -113,6 +113,7 @@ class Canary:
         self._supersessions = None if supersessions is None else Path(supersessions)
         self.native = native
         self._weights, self._incumbent, self._rule = weights, incumbent, rule
+        self._named = budget is not None or native
         self._budget = budget if budget is not None else NATIVE_CEILING if native else BUDGET
         if gold not in ("shown", "hidden"):
             raise UsageError(f"gold is shown or hidden, not {gold!r}.")
@@ -207,6 +208,8 @@ class Canary:
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
         """The evidence grader, which labels the controls too, and the labels."""
+        if self._budget not in grading.budgets and not self._named:
+            self._budget = max(grading.budgets)  # nobody said at which: the usual one is not measured
         if self._budget not in grading.budgets:
             at = ", ".join(f"{budget}" for budget in grading.budgets)
             raise UsageError(
