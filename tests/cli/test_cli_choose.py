@@ -93,7 +93,7 @@ def test_no_decision_ends_with_4_and_says_what_is_missing(cli: Cli, docs: Path, 
     ran = cli(*args)
     assert ran.code == 4, ran.err
     assert ran.out.startswith("No decision: ") and "No decision is not a tie." in ran.out
-    assert "1 questions have no gold and decide nothing" in ran.out
+    assert "1 question has no gold and decides nothing" in ran.out
     assert '1 file was left out: "logo.png" (not text)' in ran.err
     again = cli(*args, "--json")
     assert again.code == 4
@@ -185,6 +185,8 @@ def test_options_that_do_not_fit(cli: Cli, docs: Path, asked: Callable[..., Path
     assert ran.code == 2 and "choose plan needs --docs FOLDER and --questions FILE.jsonl" in ran.complaint
     ran = cli("choose", "--docs", docs, "--questions", asked(*questions(1)), "--incumbent", "lexcal")
     assert ran.code == 2 and "Unknown memory 'lexcal'. Did you mean 'lexical'?" in ran.err.splitlines()[-1]
+    ran = cli("choose", "--docs", docs, "--questions", asked(*questions(1)), "--incumbent", " ")
+    assert ran.code == 2 and ran.complaint.startswith("memassay: --incumbent has an empty name; name the memory")
 
 
 # -- before it -----------------------------------------------------------------------------------------------------
