@@ -123,6 +123,23 @@ def test_the_incumbent_is_the_baseline_and_what_is_missing_is_told(
     assert roles == {"files": "baseline", "lexical": "contender"}
 
 
+def test_a_memory_of_a_file_is_an_incumbent_and_one_that_cannot_be_measured_is_told(
+    cli: Cli, docs: Path, asked: Callable[..., Path], workplace: Path
+) -> None:
+    gone = "class Gone(Empty):\n    def __init__(self):\n        raise CannotMeasure('the key is missing')\n"
+    (workplace / "mine.py").write_text(f"from memassay.core.errors import CannotMeasure\n{EMPTY}\n\n{gone}", "utf-8")
+    given = ("--docs", docs, "--questions", asked(*questions(4)), "--memory", "files,./mine.py:Gone")
+    said = cli("choose", "plan", *given, "--incumbent", "./mine.py:Empty", "--json").json
+    assert (said["incumbent"], said["memories"]) == ("Empty", ["files", "Empty"])
+    assert said["left_out"]["Gone"] == "the key is missing"
+    ran = cli("choose", *given, "--incumbent", "./mine.py:Empty", "--json")
+    assert ran.code in (0, 4), ran.err
+    assert ran.json["conclusion"]["choice"]["incumbent"] == "Empty"
+    assert "not measured: Gone: the key is missing" in ran.err
+    ran = cli("choose", *given, "--incumbent", "files,lexical")
+    assert (ran.code, ran.complaint.split(";")[0]) == (2, "memassay: --incumbent names 2 memories")
+
+
 @pytest.mark.slow
 def test_the_sample_in_two_minutes_and_without_a_verdict(cli: Cli) -> None:
     import time

@@ -127,7 +127,11 @@ def choose(
     with Bar() as bar:
         summary = run_experiment(experiment, Place(out=out), bar, amend=amend)
     write_reports(out, summary, sections_of(summary))
-    refuse_unmeasured({name: arm["reason"] for name, arm in summary["arms"].items()})
+    reasons = {name: arm["reason"] for name, arm in summary["arms"].items()}
+    refuse_unmeasured(reasons)
+    for name, reason in reasons.items():
+        if reason:
+            say(f"not measured: {name}: {reason}")
     refuse_stopped(summary)
     conclusion = summary["conclusion"]
     if json_:
@@ -188,6 +192,7 @@ def plan(
     if docs is None or questions is None:
         raise UsageError("choose plan needs --docs FOLDER and --questions FILE.jsonl: it says what they can show.")
     experiment, left_out = _experiment(docs, questions, memory, incumbent, weights)
+    incumbent = str(experiment.options["incumbent"])
     found, asked = read_both(docs, questions)
     for line in warnings(asked, found, docs, questions):
         say(line)
@@ -195,8 +200,13 @@ def plan(
     judges = judges_named(judge, set_, PAIRWISE)
     estimate = estimate_of(make_plan(experiment.model_copy(update={"judges": tuple(judges)})))
     cost = estimate.get("comparing in US dollars", 0.0)
-    memories = {name: entry.use for name, entry in experiment.memories.items()}
-    lacking = left_out | _lacking(tuple(sorted({*registry.memories.names()} - {*LINE_UP, *memories})))
+    lacking = left_out | {
+        name: reason
+        for name, entry in experiment.memories.items()
+        for reason in _lacking((registry.with_access(entry.use)[0],)).values()
+    }
+    memories = {name: entry.use for name, entry in experiment.memories.items() if name not in lacking}
+    lacking |= _lacking(tuple(sorted({*registry.memories.names()} - {*LINE_UP, *experiment.memories})))
     if json_:
         more = {"skipped": dict(found.skipped), "incumbent": incumbent, "memories": [*memories], "left_out": lacking}
         print_json({**shown, **more, "cost_usd": cost, "text_sent_to": [_address(one) for one in judges]})
@@ -237,15 +247,20 @@ def _experiment(
     docs: Path | None, questions: Path | None, memory: str | None, incumbent: str, weights: str | None
 ) -> tuple[Experiment, dict[str, str]]:
     """The experiment, and the memories that are usually in it and cannot be here, with the reason."""
+    from memassay.core.errors import UsageError
     from memassay.running.experiment import experiment_of, memory_entries
 
+    if not incumbent.strip():
+        raise UsageError("--incumbent has an empty name; name the memory that another one has to beat, as lexical.")
     entries, left_out = ({}, {}) if memory else _line_up()
     entries |= memory_entries(memory) if memory else {}
     if incumbent not in entries:
-        entries |= memory_entries(incumbent)
-    for name, entry in entries.items():
-        if name == incumbent:
-            entry["role"] = "baseline"
+        named = memory_entries(incumbent)
+        if len(named) > 1:
+            raise UsageError(f"--incumbent names {len(named)} memories; name the one that another one has to beat.")
+        incumbent = next(iter(named))  # of a memory in a file, the arm has the name of the class
+        entries = {**named, **entries} if incumbent in entries else entries | named
+    entries[incumbent]["role"] = "baseline"
     options = {"docs": docs, "questions": questions, "weights": weights, "incumbent": incumbent}
     said: dict[str, Any] = {name: str(value) for name, value in options.items() if value is not None}
     if docs is None and questions is None:

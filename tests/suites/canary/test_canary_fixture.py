@@ -122,6 +122,15 @@ def test_atoms_that_are_given_are_not_taken_from_the_answer(tmp_path: Path) -> N
     assert question.required == (Atom(text="14 days"),)
 
 
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_is_no_answer(tmp_path: Path, value: str) -> None:
+    """Python reads these, and writes them as words that a text might even hold."""
+    file = tmp_path / "questions.jsonl"
+    file.write_text(f'{{"query": "q?", "answer": {value}}}\n', encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: answer must be text or a number, found"):
+        read_fixture(file)
+
+
 def test_a_false_premise_has_no_atoms_even_with_an_answer(tmp_path: Path) -> None:
     (question,) = read(tmp_path, {"query": "q?", "answer": "There is none.", "family": "abstention_false_premise"})
     assert question.required == () and not question.premise_valid

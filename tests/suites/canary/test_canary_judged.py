@@ -270,6 +270,19 @@ def test_controls_without_a_reply_are_counted_and_not_passed() -> None:
     assert "no question was answered" in texts(results)
 
 
+@pytest.mark.parametrize(("answered", "passed"), [(8, True), (7, False)])
+def test_a_control_that_was_hardly_answered_is_not_passed(answered: int, passed: bool) -> None:
+    """A judge that replies once in sixteen times has not shown what it does."""
+    verdicts = controls(FAIR)
+    asked = sorted({one.task for one in verdicts if one.probe == "random"})[answered:]
+    verdicts = [replace(v, position=None) if v.probe == "random" and v.task in asked else v for v in verdicts]
+    one, _ = conclude(verdicts)
+    (judge,) = one.judges
+    assert judge.passed is passed
+    said = f"random: only {answered} of 16 questions were answered in both orders"
+    assert judge.reason == ("" if passed else said)
+
+
 # -- what is missing, what is said twice ----------------------------------------------------------------------------
 
 
@@ -471,6 +484,20 @@ def test_pairs_with_the_incumbent_alone_are_enough_for_a_verdict() -> None:
     assert choice.best_reason == "judges did not compare every two memories"
     assert choice.reason == "markdown beats lexical by the rule."
     assert {one.challenger for one in choice.challenges} == {"files", "markdown"}
+
+
+def test_an_open_choice_says_how_many_questions_would_settle_it_also_without_every_pair() -> None:
+    def alike(family: str, number: int) -> tuple[float, float]:
+        return (1.0, 0.0) if number % 4 == 0 else (0.0, 1.0) if number % 4 == 1 else (1.0, 1.0)
+
+    known = standings(run(8, lexical="incorrect", markdown="incorrect", files="incorrect"), BUDGET)
+    verdicts = voices(FAIR, OTHER, of=alike)
+    for judge in (FAIR, OTHER):
+        verdicts += said(judge, merits(alike), family=BY[judge.name], a="files")
+    choice = choice_of(verdicts, known)
+    assert (choice.verdict, choice.best) == ("no decision", None)
+    most_needed = max(one.needed or 0 for one in choice.challenges)
+    assert most_needed > 64 and f" About {most_needed:,} questions in the same proportions" in choice.reason
 
 
 # -- the report ----------------------------------------------------------------------------------------------------

@@ -90,3 +90,13 @@ def test_small_families_and_families_without_questions_are_warnings_about_all() 
     assert (small.line, small.severity, missing.severity) == (0, "warning", "warning")
     assert small.message.startswith("handoff_continuity has 7 questions; write 8 or more")
     assert "current_canonical" not in missing.message and "link_graph" in missing.message
+
+
+def test_a_fact_that_most_documents_hold_needs_no_retrieval() -> None:
+    documents = [Document(id=f"{n}.md", text=f"The rule of room {n} is shelf {40 + n}.") for n in range(12)]
+    named = [f"{n}.md" for n in range(12)]
+    both = (Atom(text="the rule", doc="3.md"), Atom(text="shelf 43", doc="3.md"))
+    (finding,) = [one for one in lint([asked(required=both, expected_doc_ids=(named[3],))], documents) if one.line]
+    assert (finding.field, finding.severity) == ("required[0].text", "warning")
+    assert '"the rule" stands in 12 of 12 documents, so that any of them would do' in finding.message
+    assert not [one for one in lint([asked(required=both, expected_doc_ids=("3.md",))], documents[:7]) if one.line]

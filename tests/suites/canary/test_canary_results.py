@@ -228,6 +228,7 @@ def test_an_incumbent_that_is_not_there_is_said() -> None:
     assert results["incumbent"] == {"name": "hybrid", "reason": "it is not among the memories of the run"}
     assert results["choice"]["verdict"] is None and results["choice"]["best"] is not None
     assert "No incumbent is in the run." in texts(results)
+    assert "no incumbent is in the run. hybrid was not run or could not be measured; run it too" in in_words(results)
 
 
 def test_one_memory_has_labels_and_no_choice() -> None:
@@ -285,6 +286,7 @@ def test_families_without_weight_are_said() -> None:
     results = concluded([cell(arm, 1, CURRENT, label) for arm, label in _TWO], weights=weights)
     assert results["questions"]["reason"] == "every family that was asked has the weight 0"
     assert results["pairs"] == [] and results["choice"]["verdict"] is None
+    assert in_words(results).startswith("No decision: every family that was asked has the weight 0. All at ")
     assert sections(results)
     assert sections(concluded([cell("files", 1, CURRENT, "correct")], weights=weights))
 
@@ -318,6 +320,17 @@ def test_claims_come_with_what_would_falsify_them() -> None:
     assert claims[adopted][0] == "measured" and "10 points" in str(claims[adopted][1])
     assert any(claim.startswith("Whether files or lexical is better stays open") for claim in claims)
     assert "files, lexical: shown to be worse than another memory of this run." in claims
+
+
+def test_strengths_of_three_memories_stand_in_the_report_and_decide_nothing() -> None:
+    def strengths(**labels: Any) -> list[Any]:
+        drawn = sections(concluded(run(8, **labels)))
+        return [table for section in drawn for table in section.tables if table.title == "Strengths"]
+
+    (table,) = strengths(lexical=half, files=most, markdown="incorrect")
+    assert "decides nothing. No three memories beat each other in a circle." in table.note
+    assert table.rows[-1][0] == "markdown"
+    assert strengths(lexical=half, files=most) == []
 
 
 def test_no_number_of_the_report_is_a_bare_minus() -> None:

@@ -72,6 +72,16 @@ def test_a_winner_that_may_fabricate_too_much_is_not_decided() -> None:
     found = decide(pair(AHEAD, fabricated=(7, 7)))
     assert (found.verdict, found.legs[3].outcome) == ("no decision", "open")
     assert "at most 11.6 %" in found.legs[3].reason
+    assert found.needed is not None, "the gap is clear, so that fabrications alone say how many"
+    assert clopper_pearson(found.needed * 7 / 120, found.needed)[1] < 0.1
+    assert decide(pair(AHEAD, fabricated=(12, 12))).needed is None, "more questions do not bring 10 % below 10 %"
+
+
+def test_what_would_settle_a_few_questions_is_enough_for_the_fabrications_too() -> None:
+    """Some 20 questions would show such a gap, and never a rate below 10 %."""
+    found = decide(pair([(1, 0, 0)] * 8))
+    assert (found.verdict, found.legs[3].outcome) == ("no decision", "open")
+    assert found.needed is not None and found.needed >= 36 and smallest_ceiling(found.needed) < 0.1
 
 
 def test_undetermined_questions_over_a_tenth_mean_not_measured() -> None:

@@ -78,13 +78,20 @@ def test_a_budget_that_the_run_does_not_have_is_refused_before_anything_is_built
     own: Callable[..., Experiment], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as caught:
-        run_experiment(own(budgets=[500, 1000]), Place(out=tmp_path / "run"))
+        run_experiment(own(budgets=[500, 1000], options={"budget": 2000}), Place(out=tmp_path / "run"))
     assert str(caught.value) == (
         "The canary decides at 2000 tokens, and the budgets of the run are 500, 1000; add 2000 to --budgets, or decide "
         "at one of them with --set canary.budget=1000."
     )
     assert not (tmp_path / "run").exists()
     assert make_plan(own(budgets=[500, 1000], options={"budget": 500})).suite.name == "canary"
+
+
+@pytest.mark.parametrize(("budgets", "decides"), [([500, 1000], 1000), ([60, 2000, 4000], 2000)])
+def test_nobody_said_where_it_decides(own: Callable[..., Experiment], budgets: list[int], decides: int) -> None:
+    """At 2,000, or at the largest of the run's budgets; it stands in the identity, so that it is fixed beforehand."""
+    settings: Any = make_plan(own(budgets=budgets)).identity["suite_settings"]
+    assert settings["budget"] == decides
 
 
 def test_the_settings_stand_in_the_identity_and_reach_labels_and_rule() -> None:

@@ -59,4 +59,21 @@ def test_no_decision_is_not_a_tie(verdict: str | None) -> None:
     assert text.startswith("No decision: about 300 would settle it.") and text.endswith("No decision is not a tie.")
     assert ("markdown: gap +4; p = 0.4." in text) == (verdict is not None)
     found["questions"]["without_gold"] = 3
-    assert "3 questions have no gold and decide nothing: write their answer and the doc" in in_words(found)
+    assert "3 questions have no gold and decide nothing: write an answer and the doc in which" in in_words(found)
+    found["questions"]["without_gold"] = 1
+    assert "1 question has no gold and decides nothing: write" in in_words(found)
+
+
+def test_the_cheapest_of_the_set_of_the_best() -> None:
+    best = {"members": ["hybrid", "lexical"]}
+    found = conclusion("no decision", ("hybrid", "no decision", ["gap +4"]), best=best, cheapest="lexical")
+    found["memories"].append({})
+    assert "another memory: hybrid, lexical. The cheapest of them by the rule for costs: lexical." in in_words(found)
+
+
+def test_stand_ins_are_named_and_real_judges_speak_for_themselves() -> None:
+    found = conclusion("keep", ("files", "reject", ["gap -30"]))
+    found["judged"] = {"real": False, "reason": "scripted judges decide nothing"}
+    assert "The choice does not rest on the judges: scripted judges decide nothing." in in_words(found)
+    found["judged"] = {"real": True, "reason": None}
+    assert "the judges" not in in_words(found)

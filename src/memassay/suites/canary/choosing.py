@@ -108,7 +108,9 @@ def choose(
         incumbent=incumbent,
         verdict=verdict,
         adopted=taken,
-        reason=_reason(verdict, taken, adopted, challenges, incumbent) if not missing else f"Nothing: {missing}.",
+        reason=_reason(verdict, taken, adopted, challenges, incumbent)
+        if not missing
+        else f"{missing[0].upper()}{missing[1:]}.",
         challenges=challenges,
         best=best,
         best_reason=best_reason,
@@ -163,6 +165,11 @@ def _reason(
         return f"{taken} beats {incumbent} by the rule."
     if verdict == "keep":
         return f"The rule rejects every challenger of {incumbent}."
+    return undecided(challenges, incumbent)
+
+
+def undecided(challenges: Sequence[Challenge], incumbent: str | None) -> str:
+    """About whom nothing is decided, and how many questions would settle it, where that is known for all of them."""
     open_ones = [one for one in challenges if one.verdict == "no decision"]
     known = [one.needed for one in open_ones if one.needed is not None]
     settled = (

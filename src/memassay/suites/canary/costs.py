@@ -14,7 +14,10 @@ RULE = (
 )
 FREE = "no paid call was counted; what a service behind the memory charges is not in it"
 UNPRICED = "tokens were counted, and the table of prices lacks the model"
-BUILD = "what building cost is not among the cells; see the builds of the run"
+BUILD = (
+    "what building took stands under Cost and latency; it is also what a change or a deletion takes, since a store is "
+    "then built anew"
+)
 _FAST_MS = 1000.0  # below, equal runs of one memory on a busy machine differ by more than memories do
 
 

@@ -137,7 +137,9 @@ def _scope(results: Mapping[str, Any], sample: bool) -> Iterator[Claim]:
     weights = results["weights"]
     counted = "" if weights["queries"] is None else f", counted from {weights['queries']:,} queries"
     yield (
-        f"The families count by the weights {weights['name']}{counted}.",
+        f"The weights of the families are those of {weights['name']}{counted}."
+        if weights["name"] != "uniform"
+        else "The families count alike.",
         SCOPE,
         "a log of your own queries with other shares; see how many weightings turn the sign.",
     )

@@ -9,6 +9,7 @@ marked weak. A question without any is asked, and decides nothing.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -190,6 +191,8 @@ def _answer(row: Row) -> str:
     """The answer as text; a number is taken as it would be written."""
     value = row.value.get("answer")
     if isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            row.fail(f"answer must be text or a number, found {value}; write what an answer must say in quotes")
         return json.dumps(value)
     return row.text("answer") or ""
 

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from memassay.core.contracts import PairVerdict
 from memassay.suites.canary.ballots import Ballots, oriented, stability
-from memassay.suites.canary.choosing import Choice, choose
+from memassay.suites.canary.choosing import Choice, choose, undecided
 from memassay.suites.canary.comparing import Compared, generator
 from memassay.suites.canary.costs import Cost
 from memassay.suites.canary.families import Weights
@@ -170,10 +170,9 @@ def _in_words(choice: Choice) -> str:
         )
     if choice.verdict == "adopt":
         return f"{choice.adopted} beats {choice.incumbent} by the rule."
-    names = ", ".join(one.challenger for one in choice.challenges if one.verdict == "no decision")
     if choice.verdict == "keep":
         return f"The rule rejects every challenger of {choice.incumbent}."
-    return f"The rule decides nothing about {names} against {choice.incumbent}."
+    return undecided(choice.challenges, choice.incumbent)
 
 
 def _judge(judge: Examined, one: Judged, found: Standings, level: float) -> dict[str, object]:

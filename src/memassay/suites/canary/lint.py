@@ -19,9 +19,12 @@ Severity = Literal["error", "warning"]
 
 QUOTED_WORDS = 8
 """A query with so many words in a row of a gold document finds it by quoting, not by asking."""
+COMMON = 8
+"""A required fact in so many documents and in more than half of them needs no retrieval: any text holds it."""
 LATE_DAYS = 366
 """A question asked so long after the last document has the wrong year."""
 
+_LOOKED_AT = 200  # documents, evenly spread: enough to tell what stands in more than half of them
 _WORD = re.compile(r"\w+")
 # Names of what may be compared. Ordinary words that also name a memory (files, graph, markdown) are no sign of a bias.
 _MEMORIES = re.compile(
@@ -84,6 +87,7 @@ class _Checker:
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._texts = {document.id: document.text for document in documents}
+        self._some = [document.id for document in documents][:: max(1, len(documents) // _LOOKED_AT)]
         self._words: dict[str, str] = {}
         dates = sorted(document.date[:10] for document in documents if document.date)
         self._dates = (dates[0], dates[-1]) if dates else None
@@ -128,6 +132,10 @@ class _Checker:
         for number, atom in enumerate(question.required):
             if normalise(atom.text) in forbidden:
                 yield _Found(f"required[{number}]", f"{shown(atom.text)} is forbidden as well; keep one of the two.")
+            having = sum(find(normalise(atom.text), self._normalised(name)) >= 0 for name in self._some)
+            if having >= COMMON and 2 * having > len(self._some):
+                message = f"{shown(atom.text)} stands in {having} of {len(self._some)} documents, so that any of them "
+                yield _Found(f"required[{number}].text", f"{message}would do; ask for words of the answer.", "warning")
 
     def _atom(self, field: str, atom: Atom) -> Iterator[_Found]:
         if atom.doc is None:

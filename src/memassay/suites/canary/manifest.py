@@ -61,6 +61,17 @@ class Told:
             or all(self.line(piece, cut=cut and at == len(body) - 1) for at, piece in enumerate(body))
         )
 
+    def copied(self, text: str) -> bool:
+        """Whether a text, less first lines that only name the document, is a stretch of it with all its marks.
+
+        So a chunk is, wherever it was cut: inside of a word, or of the target of a link, which is none of the words.
+        """
+        lines = text.splitlines()
+        while lines and all(map(self.names, plain_lines(lines[0]))):
+            lines.pop(0)
+        run = normalise("\n".join(lines)).strip(_EDGES)
+        return run in self._marked if len(run) >= LONG_PIECE else bool(run) and self._marked.endswith(run)
+
     def line(self, piece: str, *, cut: bool = False) -> bool:
         """Whether one line of a passage is of the document: its words, or what it is named by."""
         if piece in self._lines or (len(piece) >= LONG_PIECE and self._run(piece)):
@@ -100,6 +111,11 @@ class Told:
         """Its words, normalised; the lines of its units follow on lines of their own."""
         told = [" ".join(plain_lines(self.document.text)), *self._units]
         return "\n".join(told)
+
+    @cached_property
+    def _marked(self) -> str:
+        """Its text with the marks of Markdown, normalised, without what a border of a chunk leaves at its end."""
+        return normalise(self.document.text).rstrip(_EDGES)
 
     @cached_property
     def words(self) -> str:
@@ -171,7 +187,7 @@ class Manifest:
         key = (text, tuple(self.told if ids is None else dict.fromkeys(ids)), cut)
         if key not in self._quoted:
             told, pieces = self.named(key[1]), plain_lines(text)
-            self._quoted[key] = any(one.holds(pieces, cut=cut) for one in told) or (
+            self._quoted[key] = any(one.copied(text) or one.holds(pieces, cut=cut) for one in told) or (
                 len(told) > 1
                 and all(any(one.line(piece, cut=cut and piece == pieces[-1]) for one in told) for piece in pieces)
             )

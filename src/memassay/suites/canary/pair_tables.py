@@ -7,7 +7,7 @@ from typing import Any
 
 from memassay.core.report import Column, Section, Table
 from memassay.suites.canary.families import TITLES
-from memassay.suites.canary.writing import BLANK, columns, estimate, false_alarms, named, p_value, points, shown
+from memassay.suites.canary.writing import BLANK, columns, estimate, false_alarms, named, number, p_value, points, shown
 
 _KINDS: Mapping[str, str] = {
     "n_fabricated_source": "passages that name a document which does not exist",
@@ -79,6 +79,7 @@ def pairs(results: Mapping[str, Any]) -> Section:
                 ),
                 rows=posterior,
             ),
+            *_strengths(results.get("strengths")),
             Table(
                 title="Both rules",
                 columns=columns("pair", *results["rules"]),
@@ -245,6 +246,26 @@ def _dropped(one: Mapping[str, Any]) -> str:
 
 def _share(found: Mapping[str, Any] | None, name: str) -> str:
     return BLANK if found is None or found[name] is None else f"{found[name]:.1%}"
+
+
+def _strengths(found: Mapping[str, Any] | None) -> tuple[Table, ...]:
+    """The strongest first, of three memories or more: the gap of two says it all."""
+    if found is None:
+        return ()
+    strengths = found["strengths"] or [None] * len(found["names"])
+    ranked = sorted(zip(strengths, found["names"], strict=True), key=lambda one: (-(one[0] or 0.0), one[1]))
+    circles = ["Three memories beat each other in a circle: " + ", ".join(circle) + "." for circle in found["cycles"]]
+    told = " ".join(circles or ["No three memories beat each other in a circle."])
+    undefined = f" None is defined: {found['reason']}." if found["reason"] else ""
+    return (
+        Table(
+            title="Strengths",
+            columns=(Column(title="memory"), Column(title="strength", hint="a natural logarithm, mean 0")),
+            rows=tuple((name, number(strength, 2)) for strength, name in ranked),
+            note="Bradley-Terry with ties (Davidson) over all pairs, every question alike; it describes and decides "
+            f"nothing. {told}{undefined}",
+        ),
+    )
 
 
 def _reasons(pair: Mapping[str, Any]) -> str:

@@ -139,5 +139,7 @@ def _probe(name: str, verdicts: Sequence[PairVerdict]) -> Probe:
         }
         broken = [band for band in BANDS[name] if not band.low <= shares[band.measure] <= band.high]
         reason = ", ".join(f"{shares[band.measure]:.0%} {band.measure} ({band.asks})" for band in broken)
+    if n and 2 * n < len(outcomes):
+        reason = f"only {n} of {len(outcomes)} questions were answered in both orders"
     asks = ", ".join(f"{band.measure} {band.asks}" for band in BANDS[name])
     return Probe(name, n, len(outcomes) - n, a, b, ties, raw, asks, not reason, reason)

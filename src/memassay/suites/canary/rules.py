@@ -10,6 +10,7 @@ from typing import Literal
 
 from memassay.core.errors import UsageError
 from memassay.core.types import Estimate
+from memassay.stats.proportion import clopper_pearson
 from memassay.suites.canary.fabrication import Fabrication, Rate, smallest_ceiling
 from memassay.suites.canary.pairs import Measured
 from memassay.suites.canary.precision import questions_to_settle
@@ -19,6 +20,7 @@ Outcome = Literal["for", "against", "open", "not measured"]
 
 SEED_GAP, SEED_RATIO = 0.20, 2.0
 _ROUNDING = 1e-9
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def default(measured: Measured, fabricated: Fabrication, thresholds: Thresholds 
         verdict = "reject"
     blamed = {"adopt": ("for",), "reject": ("against",), "no decision": ("open", "not measured", "against")}[verdict]
     reasons = tuple(leg.reason for leg in legs if leg.outcome in blamed)
-    needed = _needed(measured, asked.margin) if verdict == "no decision" else None
+    needed = _needed(measured, fabricated.a, legs[3], asked) if verdict == "no decision" else None
     inside = gap.low is not None and gap.high is not None and -asked.margin < gap.low and gap.high < asked.margin
     return Decision("default", verdict, legs, reasons, None if inside else needed, inside)
 
@@ -187,14 +189,27 @@ def _why_open(rate: Rate, high: float, asked: Thresholds) -> str:
     return ""
 
 
-def _needed(measured: Measured, margin: float) -> int | None:
+def _needed(measured: Measured, rate: Rate, leg: Leg, asked: Thresholds) -> int | None:
+    """For the gap, and for the fabrications where the gap is one that would be adopted."""
     weighted = measured.gaps.weighted
     n, pair = len(measured.pair.questions), measured.pair
     if weighted.gap.value is None or not weighted.effective:
         return None
     decided = (n * (1 - pair.tie_rate) + 1) / (n + 1)  # not 0 where all tied so far
-    needed = questions_to_settle(weighted.gap.value, margin, math.sqrt(decided / weighted.effective), n)
+    needed = questions_to_settle(weighted.gap.value, asked.margin, math.sqrt(decided / weighted.effective), n)
+    if needed is not None and weighted.gap.value > asked.margin and leg.outcome != "for":
+        needed = _clean(rate, asked, needed) if leg.outcome == "open" else None
     return needed if needed is None or needed > n else None
+
+
+def _clean(rate: Rate, asked: Thresholds, questions: int) -> int | None:
+    """From how many questions on the upper end lies below the ceiling, if the share stays what it is."""
+    share = (rate.count + rate.undetermined) / rate.rate.n
+    while questions <= _MOST:
+        if clopper_pearson(math.ceil(share * questions - _ROUNDING), questions, asked.level)[1] < asked.ceiling:
+            return questions
+        questions += math.ceil(questions / 100)
+    return None
 
 
 def _side(value: float) -> Outcome:

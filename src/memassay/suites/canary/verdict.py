@@ -26,6 +26,9 @@ def _sentences(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"Keep {choice['incumbent']}: {_lower(choice['reason'])}"
     else:
         yield f"No decision: {_lower(choice['reason'])}"
+    named = results.get("incumbent", {}).get("name")
+    if named and choice["incumbent"] is None:
+        yield f"{named} was not run or could not be measured; run it too, or name another incumbent."
     yield from _reasons(choice)
     yield (
         f"All at {size(results)}, on {asked['compared']} of {asked['asked']} questions, weights "
@@ -36,12 +39,18 @@ def _sentences(results: Mapping[str, Any]) -> Iterator[str]:
     best = choice["best"]
     if best and len(best["members"]) < len(results["memories"]):
         yield f"Not shown to be worse than another memory: {', '.join(best['members'])}."
+        if len(best["members"]) > 1:
+            yield f"The cheapest of them by the rule for costs: {choice['cheapest']}."
+    judged = results.get("judged")
+    if judged and not judged["real"]:
+        yield f"The choice does not rest on the judges: {judged['reason']}."
     if verdict not in DECIDED:
         yield "No decision is not a tie."
-    if asked["without_gold"]:
+    without = asked["without_gold"]
+    if without:
         yield (
-            f"{asked['without_gold']} questions have no gold and decide nothing: write their answer and the doc in "
-            "which it stands (memassay choose init drafts such lines), or what an answer must hold under required."
+            f"{_without_gold(without)} nothing: write an answer and the doc in which it stands (memassay choose init "
+            "drafts such lines), or what an answer must hold under required."
         )
 
 
@@ -59,7 +68,11 @@ def _reasons(choice: Mapping[str, Any]) -> Iterator[str]:
         yield f"Rejected: {', '.join(rejected)}."
 
 
+def _without_gold(count: int) -> str:
+    return "1 question has no gold and decides" if count == 1 else f"{count:,} questions have no gold and decide"
+
+
 def _lower(sentence: str) -> str:
     """A sentence after a colon; a name at its beginning stays as it is."""
     first, _, rest = sentence.partition(" ")
-    return f"{first.lower()} {rest}" if first in ("The", "No", "Nothing", "About") else sentence
+    return f"{first.lower()} {rest}" if first in ("The", "No", "Nothing", "About", "Every") else sentence
