@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from summaries import answered, diff, est
+import pytest
+from summaries import answered, diff, est, summary
 from test_report_answers import page
 
 from memassay.reporting import arm_table, markdown
@@ -53,3 +54,18 @@ def test_a_headline_without_a_value_does_not_hide_the_others() -> None:
     for arm in made["arms"].values():
         arm["metrics"] = {name: est(None) for name in arm["metrics"]}
     assert "Nothing was measured." in markdown.render(made)
+
+
+@pytest.mark.parametrize("decided", [True, False])
+def test_what_a_suite_concludes_by_its_own_rule_is_the_finding(decided: bool) -> None:
+    made = summary(3)
+    made |= {
+        "primary": None,
+        "conclusion": {"said": ["Keep lexical: \x1b[31mthe rule", "says so."], "decided": decided},
+    }
+    for text in every_form(made):
+        assert "Keep lexical: the rule says so." in text.replace("**", "") and "No verdict" not in text
+        assert "\x1b[31m" not in text
+    made["sample"] = True
+    for text in every_form(made):
+        assert "No verdict: the data are a generated sample." in text

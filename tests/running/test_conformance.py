@@ -20,6 +20,8 @@ FILE = Path(planted_memories.__file__)
 NAMES = [check.name for check in CHECKS]
 # What needs no model, and so no minute; files go through the command below.
 LIGHT = {"full-context", "lexical"}
+SHOWN = ("documents", "sources", "budget", "unicode")
+"""What a memory that we show as an example is checked for by default."""
 WORLD_ONLY = {"graph", "json-files", "sqlite"}
 """They hold the world of the suite association and can be built from no other documents."""
 APART = {"curated", "iwe"}
@@ -93,10 +95,10 @@ def test_a_form_of_a_world_is_not_applicable_and_says_so(name: str) -> None:
     assert report.outcomes[1].seen == "builds only from the world of the suite association"
 
 
-@pytest.mark.slow
-def test_what_we_show_as_a_start_passes(cli: Cli, workplace: Path) -> None:
+@pytest.mark.parametrize("checks", [SHOWN, pytest.param((), marks=pytest.mark.slow, id="every check")])
+def test_what_we_show_as_a_start_passes(checks: tuple[str, ...], cli: Cli, workplace: Path) -> None:
     assert cli("memory", "new", "night-owl").code == 0
-    passes("./night-owl/src/night_owl/__init__.py:NightOwl")
+    passes("./night-owl/src/night_owl/__init__.py:NightOwl", *checks)
 
 
 def test_the_memory_of_the_documentation_passes(workplace: Path) -> None:
@@ -104,7 +106,7 @@ def test_the_memory_of_the_documentation_passes(workplace: Path) -> None:
     source = re.search(r"^```python\n(# mymem\.py\n.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert source is not None
     Path("mymem.py").write_text(source[1], encoding="utf-8")
-    passes("./mymem.py:MyMemory", "documents", "sources", "budget", "unicode")
+    passes("./mymem.py:MyMemory", *SHOWN)
 
 
 # -- planted defects -----------------------------------------------------------------------------------------------

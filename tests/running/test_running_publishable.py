@@ -195,3 +195,21 @@ def test_no_arm_that_can_be_measured(good: dict[str, Any]) -> None:
     good["unavailable"] = {"a": "needs a model", "b": "needs a model"}
     good["counted"], good["planned"] = {}, 0
     assert reasons(good) == ["no arm could be measured"]
+
+
+def test_a_suite_that_decides_by_its_own_rule_needs_no_primary(good: dict[str, Any]) -> None:
+    plan = good["plan"]
+    without = dataclasses.replace(plan, experiment=plan.experiment.model_copy(update={"primary": None}))
+    assert any("no primary comparison" in reason for reason in reasons(good | {"plan": without}))
+    plan.suite.decides = True
+    assert reasons(good | {"plan": without}) == []
+
+
+@pytest.mark.parametrize(
+    ("registration", "counts"), [(None, True), ({}, False), ({"first": False}, False), ({"first": True}, True)]
+)
+def test_a_run_that_was_not_registered_first_is_told(
+    good: dict[str, Any], registration: dict[str, bool] | None, counts: bool
+) -> None:
+    found = reasons(good | {"registration": registration})
+    assert any("was not registered before its first record" in reason for reason in found) is not counts

@@ -569,6 +569,7 @@ class Suite(Protocol):
     - ``checks(grading, tasks, scores) -> Sequence``: what else must hold for the run to be believed.
     - ``controls() -> Sequence[Control]``: control arms of its own, where its questions have no gold evidence for the
       usual ones.
+    - ``decides``: whether its ``conclude`` is a verdict by a rule fixed beforehand, which needs no primary comparison.
     - ``pairs(arms) -> Pairs``: which arms judges of pairs compare, and how; without it there is nothing for them. Its
       ``unfit(verdicts) -> str`` says why a judge that gave these on the controls is asked no further, or "".
     - ``conclude(outcomes, planned) -> Mapping``: a verdict and tables of its own, from every cell of the arms and the

@@ -9,6 +9,7 @@ from memassay.reporting import figures
 from memassay.reporting.metric import Metric
 from memassay.reporting.reading import Comparison, Reading, listed
 from memassay.reporting.text import one_line
+from memassay.reporting.values import mapping
 
 Tone = Literal["verdict", "none"]
 
@@ -39,6 +40,9 @@ def finding(reading: Reading) -> Finding:
     primary = reading.primary
     if reading.no_verdict:
         return Finding(f"No verdict: {reading.no_verdict}.", describe(reading), "none")
+    if primary is None and not reading.raw.get("primary") and reading.concluded:
+        conclusion = mapping(reading.raw.get("conclusion"))
+        return Finding(reading.concluded, describe(reading), "verdict" if conclusion.get("decided") else "none")
     if primary is None:
         return Finding(_why_no_primary(reading), describe(reading), "none")
     a, b = primary.a, primary.b

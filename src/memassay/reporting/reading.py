@@ -11,6 +11,7 @@ from typing import Any
 from memassay.core.types import Estimate
 from memassay.reporting import figures
 from memassay.reporting.metric import Metric, metric
+from memassay.reporting.text import one_line
 from memassay.reporting.values import estimate, mapping, sequence, words
 
 _EXPONENT = re.compile(r"(?<=\d)e-(?=\d)")
@@ -162,6 +163,12 @@ class Reading:
             return "a script answered, not a model"
         primary = words(mapping(self.raw.get("primary")).get("metric"))
         return "a script judged, not a model" if primary and self.scripted(self.metric(primary)) else ""
+
+    @cached_property
+    def concluded(self) -> str:
+        """What the suite itself concludes, in one paragraph, or ""."""
+        said = sequence(mapping(self.raw.get("conclusion")).get("said"))
+        return " ".join(one_line(words(one)) for one in said)
 
     @cached_property
     def stopped(self) -> str:

@@ -109,7 +109,9 @@ def _blocks(reading: Reading, width: int) -> list[RenderableType]:
     blocks += [Text(""), Text(found.sentence, "bold")]
     if found.tone == "verdict" and found.more:
         blocks.append(Text(found.more))
-    blocks += [Text(one_line(words(said))) for said in sequence(mapping(reading.raw.get("conclusion")).get("said"))]
+    if found.sentence != reading.concluded:
+        said = sequence(mapping(reading.raw.get("conclusion")).get("said"))
+        blocks += [Text(one_line(words(one))) for one in said]
     spent = cost_line(reading)
     blocks += [Text(spent)] if spent else []
     value, reasons = reading.publishable

@@ -32,6 +32,7 @@ def publishable(
     stopped: str = "",
     unjudged: Mapping[str, int | None] | None = None,
     comparing: Sequence[Mapping[str, Any]] = (),
+    registration: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """``{"value", "reasons"}`` by the rules of docs/statistics.md.
 
@@ -48,6 +49,8 @@ def publishable(
         stopped: why the run was stopped before its end, or "".
         unjudged: by judge with a model, how many answers it is yet to judge; None where it has judged nothing.
         comparing: the judges of pairs and what is left for each.
+        registration: as :func:`memassay.running.registration.registration_of` tells it, empty where there is none; None
+            does not ask.
     """
     reasons: list[str] = []
     if all(arm.name in unavailable for arm in plan.contenders):
@@ -103,7 +106,9 @@ def publishable(
         )
     if plan.experiment.limit or plan.experiment.categories or plan.experiment.scopes:
         reasons.append("a filter was used (--limit, --categories or --conversations)")
-    if plan.experiment.primary is None:
+    if registration is not None and not registration.get("first"):
+        reasons.append("it was not registered before its first record (prereg.jsonl is missing, or was written anew)")
+    if plan.experiment.primary is None and not getattr(plan.suite, "decides", False):
         reasons.append("no primary comparison was named before the run (--primary METRIC:A>B)")
     environments = [e for entries in run.manifest.get("writers", {}).values() for e in entries]
     if any(e.get("source_dirty") for e in environments):

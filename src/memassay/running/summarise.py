@@ -95,6 +95,7 @@ def summarise(
     if any(t.split == "test" for t in tasks) and plan.suite.data == "real" and log_reads:
         reads = log_test_read(run.path, str(run.manifest.get("identity_digest", "")))
     comparing = standing(run, plan, counted, unavailable)
+    registration = registration_of(run)
     summary: dict[str, Any] = {
         "schema_version": SCHEMA,
         "suite": plan.experiment.suite,
@@ -110,7 +111,7 @@ def summarise(
         "repetitions": plan.experiment.repetitions,
         "stopped": stopped,
         "identity_digest": run.manifest.get("identity_digest"),
-        "registration": registration_of(run),
+        "registration": registration,
         "version": __version__,
         "tokens": plan.experiment.tokens,
         "budgets": list(plan.experiment.budgets),
@@ -129,6 +130,7 @@ def summarise(
             unjudged={judge.id: _judge(run, judge, gathered)["unjudged"] for judge in plan.model_judges}
             | dict.fromkeys(silent, None),
             comparing=comparing,
+            registration=registration or {},
         ),
         "primary": plan.experiment.primary.model_dump(mode="json") if plan.experiment.primary else None,
         "headline_metric": headline(plan),

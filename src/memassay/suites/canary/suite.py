@@ -30,7 +30,7 @@ from memassay.suites.canary.results import conclude
 from memassay.suites.canary.rules import RULES, Thresholds
 from memassay.suites.canary.staleness import outdated, with_table
 from memassay.suites.canary.supersessions import Supersession, read_supersessions
-from memassay.suites.canary.verdict import in_words
+from memassay.suites.canary.verdict import DECIDED, in_words
 from memassay.suites.canary.world import SEED, VERSION, World, make_world
 from memassay.suites.custom.documents import SCOPE
 
@@ -112,6 +112,7 @@ class Canary:
         self._questions = None if questions is None else Path(questions)
         self._supersessions = None if supersessions is None else Path(supersessions)
         self.native = native
+        self.decides = bool(incumbent)
         self._weights, self._incumbent, self._rule = weights, incumbent, rule
         self._named = budget is not None or native
         self._budget = budget if budget is not None else NATIVE_CEILING if native else BUDGET
@@ -245,7 +246,7 @@ class Canary:
         self, outcomes: Sequence[Outcome], planned: Sequence[str] = (), verdicts: Sequence[PairVerdict] = ()
     ) -> Mapping[str, JsonValue]:
         """The decision by the rule that was fixed, and what it is made of."""
-        found = conclude(
+        found: dict[str, Any] = conclude(
             outcomes,
             weights=self.weights,
             incumbent=self._incumbent,
@@ -255,7 +256,7 @@ class Canary:
             verdicts=verdicts,
             native=self.native,
         )
-        return {**found, "said": [in_words(found)]}
+        return {**found, "said": [in_words(found)], "decided": found["choice"]["verdict"] in DECIDED}
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """The decision and its parts; from the summary alone."""
