@@ -27,6 +27,7 @@ demo: venv
 	$(BIN)/memassay demo --out "$(OUT)"
 
 test: dev
+	@$(BIN)/python -m compileall -q src  # hundreds of commands are started; none should compile the house anew
 	$(BIN)/python -m pytest -n 2
 
 check-slow: dev

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import io
 import ipaddress
+import itertools
 import json
 import os
 import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import typer.main
 from hypothesis import settings
 
 from kit import ROOT, TOY, Cli, Left, Ran, child_environment, small_conversation
@@ -34,6 +38,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if slow:
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item.get_closest_marker("slow") is None]
+
+
+def pytest_collection_finish() -> None:
+    """What is there once every test is collected stays to the end: the collector need not walk through it again."""
+    gc.freeze()
 
 
 # -- no network ----------------------------------------------------------------------------------------------------
@@ -91,10 +100,18 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- no home, no data ----------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One empty folder after another; ``mktemp`` would read the names of all that were made before, every time."""
+    top = tmp_path_factory.mktemp("homes")
+    return (top / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, request: Any) -> Path:
+def own_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch, request: Any) -> Path:
     """An empty home folder; ``MEMASSAY_DATA`` is unset except for tests marked ``data``."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
+    home.mkdir(mode=0o700)
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -122,6 +139,21 @@ def audit_file() -> Path:
     return _real("locomo_audit_errors.json")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def sample_once() -> Iterator[None]:
+    """LOCOMO's sample of a seed is drawn and parsed once: it is half of a small run, and there are hundreds."""
+    from memassay.suites.locomo import load, sample
+    from memassay.suites.locomo.suite import Locomo
+
+    drawn = functools.cache(lambda seed: load.parse(sample.generate(seed), file="sample"))
+    read = Locomo.conversations.func
+    once = functools.cached_property(lambda suite: drawn(suite._seed) if suite.path is None else read(suite))
+    once.__set_name__(Locomo, "conversations")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Locomo, "conversations", once)
+        yield
+
+
 # -- the command ---------------------------------------------------------------------------------------------------
 
 
@@ -134,8 +166,16 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def command_tree() -> Any:
+    """Commands and options, drawn up once as in a process: it takes longer than most commands."""
+    from memassay.cli import main
+
+    return typer.main.get_command(main.app)
+
+
 @pytest.fixture
-def cli(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def cli(workplace: Path, monkeypatch: pytest.MonkeyPatch, command_tree: Any) -> Cli:
     """The command in this process: ``cli("run", "locomo", ...)`` in an empty working folder."""
     from memassay.cli import main
 
@@ -152,6 +192,7 @@ def cli(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
             patch.setattr(os, "_exit", leave)
+            patch.setattr(typer.main, "get_command", lambda _: command_tree)
             try:
                 main.main()
                 codes.append(0)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from acceptance_tools import cells, tree
 
 from kit import Cli
@@ -21,14 +22,25 @@ def base(small_file: Small) -> list[str | Path]:
     return ["locomo", "--data", small_file(3, 8), "--memory", "files,lexical", "--tokens", "chars4", "--json"]
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
 @pytest.fixture
-def done(cli: Cli, workplace: Path, base: list[str | Path]) -> Path:
-    """A finished run."""
-    assert cli("run", *base, "--out", workplace / "r").code == 0
+def done(cli: Cli, workplace: Path, base: list[str | Path], kept: Path) -> Path:
+    """A finished run; every test has its own copy of the same."""
+    if not (kept / "r" / "summary.json").exists():
+        assert cli("run", *base, "--out", kept / "r").code == 0
+    shutil.copytree(kept, workplace, dirs_exist_ok=True)
     return workplace / "r"
 
 
-@pytest.mark.parametrize("limit", [0, 100, 2_000, 6_000, 20_000, 60_000])
+def slow(value: int) -> ParameterSet:
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("limit", [0, slow(100), slow(2_000), 6_000, slow(20_000), 60_000])
 def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room(
     cli: Cli, cli_process: Cli, workplace: Path, base: list[str | Path], limit: int
 ) -> None:

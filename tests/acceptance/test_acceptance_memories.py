@@ -12,10 +12,9 @@ from kit import Cli
 # -- memory check and memory list ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "memory",
-    ["files", pytest.param("lexical", marks=pytest.mark.slow), pytest.param("markdown", marks=pytest.mark.slow)],
-)
+# One memory through every check of the command, by default: tests/running/test_conformance.py.
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["files", "lexical", "markdown"])
 def test_memory_check_passes_on_ours(memory: str, cli: Cli) -> None:
     ran = cli("memory", "check", memory, "--json")
     assert ran.code == 0, ran.out

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from kit import Cli, Ran
+from memassay.cli import demo
 
 NARROW = {"LANG": "C", "LC_ALL": "C", "COLUMNS": "60", "TERM": "dumb"}
 
@@ -50,41 +51,6 @@ def test_the_first_minute(stranger: Any) -> None:
     assert "demo" in helped.out
     assert max(map(len, helped.out.splitlines())) <= 60
 
-    demo = stranger("demo", "--out", "first demo ü")
-    out = stranger.folder / "first demo ü"
-    linked = re.findall(r'<a href="([^"]+)">', (out / "report.html").read_text("utf-8"))
-    suites = ("association", "canary", "custom", "hotpotqa", "locomo-answers", "locomo")
-    assert sorted(linked) == [f"{suite}/report.html" for suite in suites]
-    for report in linked:
-        assert (out / report).stat().st_size > 10_000
-    for suite in ("locomo", "custom", "hotpotqa"):
-        assert (out / suite / "summary.json").is_file()
-        arms = json.loads((out / suite / "summary.json").read_text("utf-8"))["arms"]
-        assert sorted(arms) == ["files", "full-context", "lexical", "markdown", "passages-words"]
-        assert arms["passages-words"]["options"]["embedder"] == "none"
-        assert suite.upper() in demo.out.upper() or "your own questions" in demo.out
-    wide = [line for line in tables(demo.out) if len(line) > 60]
-    assert wide == [], wide
-    for name in ("files", "lexical", "full-context"):
-        assert name in demo.out
-    last = demo.out.partition("\nreport: ")[2]
-    assert last.splitlines()[0].startswith(str(Path("first demo ü", "report.html")))
-    assert "sample" in last.lower()
-    assert "verdict" in last
-    begins = ["data fetch", "run locomo", "data fetch", "run hotpotqa", "store search", "memory new"]
-    assert [" ".join(words[:2]) for words in commands(last)] == begins
-    for words in commands(last):
-        stranger(*words[: 2 if words[0] in ("data", "memory") else 1], "--help")
-
-    again = json.loads(stranger("demo", "--out", "first demo ü", "--json").out)
-    assert set(again) >= {"locomo", "custom"}
-    for suite, summary in again.items():
-        assert summary["sample"] is True
-        assert summary["publishable"]["value"] is False
-        usual = ("oracle", "empty", "random", "marker")
-        for name in ("reference", "empty") if suite == "association" else usual:
-            assert summary["controls"][name]["passed"] is True, (suite, summary["controls"][name])
-
     ran = stranger(
         "run", "locomo", "--sample", "--memory", "files,lexical", "--limit", "16", "--out", "runs/my run é", "--json"
     )
@@ -96,6 +62,69 @@ def test_the_first_minute(stranger: Any) -> None:
     assert task["id"] in shown.out
     listed = stranger("ledger", "runs")
     assert "locomo" in listed.out
+    assert list(stranger.home.iterdir()) == [], "something was written into the home folder"
+
+
+def says_what_is_next(said: str, report: Path) -> list[list[str]]:
+    """The commands that the demo ends with, after the checks of everything else that it says."""
+    wide = [line for line in tables(said) if len(line) > 60]
+    assert wide == [], wide
+    last = said.partition("\nreport: ")[2]
+    assert last.splitlines()[0].startswith(str(report))
+    assert "sample" in last.lower()
+    assert "verdict" in last
+    begins = ["data fetch", "run locomo", "data fetch", "run hotpotqa", "store search", "memory new"]
+    found = commands(last)
+    assert [" ".join(words[:2]) for words in found] == begins
+    return found
+
+
+def test_a_short_demo_fits_the_terminal_and_ends_with_commands_that_exist(
+    cli: Cli, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve questions of one sample; the whole demo is the test below."""
+    few = demo.demo_experiment("locomo").model_copy(update={"limit": 12})
+    monkeypatch.setattr(demo, "demo_experiment", lambda _: few)
+    monkeypatch.setattr(demo, "suites_with_sample", lambda: ["locomo"])
+    monkeypatch.setattr(demo, "answers_experiment", lambda: few.model_copy(update={"controls": False}))
+    for name, value in NARROW.items():
+        monkeypatch.setenv(name, value)
+    ran = cli("demo", "--out", "first demo ü")
+    assert ran.code == 0, ran.err
+    assert "LOCOMO" in ran.out.upper()
+    for words in says_what_is_next(ran.out, Path("first demo ü", "report.html")):
+        assert cli(*words[: 2 if words[0] in ("data", "memory") else 1], "--help").code == 0
+    assert list(own_home.iterdir()) == [], "something was written into the home folder"
+
+
+@pytest.mark.slow
+def test_the_whole_demo(stranger: Any) -> None:
+    shown = stranger("demo", "--out", "first demo ü")
+    out = stranger.folder / "first demo ü"
+    linked = re.findall(r'<a href="([^"]+)">', (out / "report.html").read_text("utf-8"))
+    suites = ("association", "canary", "custom", "hotpotqa", "locomo-answers", "locomo")
+    assert sorted(linked) == [f"{suite}/report.html" for suite in suites]
+    for report in linked:
+        assert (out / report).stat().st_size > 10_000
+    for suite in ("locomo", "custom", "hotpotqa"):
+        assert (out / suite / "summary.json").is_file()
+        arms = json.loads((out / suite / "summary.json").read_text("utf-8"))["arms"]
+        assert sorted(arms) == ["files", "full-context", "lexical", "markdown", "passages-words"]
+        assert arms["passages-words"]["options"]["embedder"] == "none"
+        assert suite.upper() in shown.out.upper() or "your own questions" in shown.out
+    for name in ("files", "lexical", "full-context"):
+        assert name in shown.out
+    for words in says_what_is_next(shown.out, Path("first demo ü", "report.html")):
+        stranger(*words[: 2 if words[0] in ("data", "memory") else 1], "--help")
+
+    again = json.loads(stranger("demo", "--out", "first demo ü", "--json").out)
+    assert set(again) >= {"locomo", "custom"}
+    for suite, summary in again.items():
+        assert summary["sample"] is True
+        assert summary["publishable"]["value"] is False
+        usual = ("oracle", "empty", "random", "marker")
+        for name in ("reference", "empty") if suite == "association" else usual:
+            assert summary["controls"][name]["passed"] is True, (suite, summary["controls"][name])
     assert list(stranger.home.iterdir()) == [], "something was written into the home folder"
 
 

@@ -191,13 +191,14 @@ def test_one_and_eight_workers_two_processes_two_hash_seeds_two_folders(
         "--set",
         "turns.window=1",
         "--limit",
-        "32",
+        "16",
         "--budgets",
         "250,1000",
     ]
     same_everywhere(cli_process, workplace, base)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_same_on_the_real_file(cli_process: Cli, workplace: Path, locomo_file: Path, audit_file: Path) -> None:
     base: list[str | Path] = [

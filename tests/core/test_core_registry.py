@@ -202,7 +202,19 @@ def test_the_digest_of_a_memory_covers_everything_that_it_is_made_of() -> None:
         found
         for name in registry.MADE_OF
         for file in (place / name).rglob("*.py")
+        if "memories/platform" not in file.as_posix()
         for found in re.findall(r"^\s*(?:from|import) memassay\.(\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert used <= {*registry.MADE_OF, "version"}
     assert used >= {"core", "knowledge", "retrieval"}
+
+
+def test_the_digest_of_the_memory_platform_covers_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    digested: list[str] = []
+    real = registry.digest_file
+    monkeypatch.setattr(registry, "digest_file", lambda path: digested.append(path.as_posix()) or real(path))
+    registry._code_digest("memassay.memories.platform.memory")
+    assert any("/memassay/platform/" in path for path in digested)
+    digested.clear()
+    registry._code_digest("memassay.memories.lexical")
+    assert digested and not any("/memassay/platform/" in path for path in digested)

@@ -136,13 +136,17 @@ def test_new_refuses_a_bad_name_with_one_that_works(cli: Cli, workplace: Path, n
 # -- installed -----------------------------------------------------------------------------------------------------
 
 
-def test_the_package_is_installed_run_by_name_and_passes_its_own_test(
-    cli: Cli, cli_process: Cli, workplace: Path, tmp_path: Path, own_home: Path
-) -> None:
+@pytest.fixture
+def owl(cli: Cli, workplace: Path, tmp_path: Path, own_home: Path) -> dict[str, str]:
+    """The package that ``memory new`` writes, installed; what a process needs to see it."""
     cli("memory", "new", "night-owl", "--to", "my owl")
     site = tmp_path / "site packages"
     install(workplace / "my owl", site, own_home)
-    env = {"PYTHONPATH": str(site)}
+    return {"PYTHONPATH": str(site)}
+
+
+def test_the_package_is_installed_and_run_by_name(cli_process: Cli, owl: dict[str, str]) -> None:
+    env = owl
     rows = {row["name"]: row for row in cli_process("memory", "list", "--json", env=env).json}
     assert (rows["night-owl"]["origin"], rows["night-owl"]["version"]) == ("night-owl", "0.1.0")
     assert rows["night-owl"]["settings"] == [{"name": "min_letters", "type": "int", "required": False, "default": 4}]
@@ -153,10 +157,14 @@ def test_the_package_is_installed_run_by_name_and_passes_its_own_test(
     assert (arm["source"]["origin"], arm["source"]["version"]) == ("night-owl", "0.1.0") and arm["source"]["code"]
     assert arm["options"] == {"min_letters": 3}
     assert arm["metrics"]["all@2000"]["value"] > ran.json["arms"]["files"]["metrics"]["all@2000"]["value"]
-    tested = cli_process("-q", "-p", "no:cacheprovider", env=env, cwd=workplace / "my owl", python=["-m", "pytest"])
-    assert tested.code == 0 and "2 passed" in tested.out, tested.out
     again = cli_process("memory", "new", "night-owl", "--to", "second", env=env)
     assert again.code == 2 and "There is a memory 'night-owl' already" in again.complaint
+
+
+@pytest.mark.slow
+def test_the_package_passes_its_own_test(cli_process: Cli, owl: dict[str, str], workplace: Path) -> None:
+    tested = cli_process("-q", "-p", "no:cacheprovider", env=owl, cwd=workplace / "my owl", python=["-m", "pytest"])
+    assert tested.code == 0 and "2 passed" in tested.out, tested.out
 
 
 FOUR = """

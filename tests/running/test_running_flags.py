@@ -39,7 +39,7 @@ def test_an_agent_without_a_model_says_to_leave_it_out() -> None:
 
 
 def test_an_unknown_agent_is_told_those_that_there_are_and_not_the_internal_one() -> None:
-    known = "Known: api, claude-code, extractive, local, reference, scripted."
+    known = "Known: api, claude-code, extractive, local, reference, rules, scripted, scripted-lifecycle."
     assert refused(agent="nope") == f"Unknown agent 'nope'. {known}"
     assert refused(agent="extractiv") == "Unknown agent 'extractiv'. Did you mean 'extractive'?"
     assert "./file.py:ClassName" in refused(agent="mine.py"), "the registry's own hint stays"

@@ -151,6 +151,8 @@ def _code_digest(module: str) -> str:
     if place.name != "__init__.py":
         return digest_file(place)[:12]
     made_of: tuple[str, ...] = AGENTS_MADE_OF if module.startswith("memassay.agents.") else MADE_OF
+    if module.startswith("memassay.memories.platform"):  # the one memory that is another package's client
+        made_of = (*MADE_OF, "platform")
     if module.startswith("memassay.suites."):  # a form that only one suite needs
         made_of = (*FORMS_MADE_OF, "/".join(module.split(".")[1:3]))
     roots = [place.parent / name for name in made_of] if package == "memassay" else [place.parent]

@@ -135,6 +135,7 @@ def test_a_wrong_file_is_refused_before_anything_is_written(folder: Path, jsonl:
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow  # test_acceptance_suites.py asks the same of every sample, with less room between them
 def test_the_sample_tells_memories_apart(tmp_path: Path) -> None:
     """Grep, BM25 and the oracle must differ where a budget is tight, or the sample shows nothing."""
     chosen = experiment_of(
