@@ -206,6 +206,21 @@ def test_options_that_do_not_fit(cli: Cli, docs: Path, asked: Callable[..., Path
     assert ran.code == 2 and ran.complaint.startswith("memassay: --incumbent has an empty name; name the memory")
 
 
+def test_questions_of_which_none_counts_are_refused_before_anything_is_built(
+    cli: Cli, docs: Path, asked: Callable[..., Path], workplace: Path
+) -> None:
+    (workplace / "mine.toml").write_text("[counts]\nlink_graph = 30\n", encoding="utf-8")
+    given = ("--docs", docs, "--questions", asked(*questions(5)), "--weights", "mine.toml")
+    for args in (("choose", *given), ("choose", *given, "--register"), ("choose", "plan", *given)):
+        ran = cli(*args)
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.splitlines() == [
+            "memassay: No question counts: every family that is asked (current_canonical) has the weight 0 in the "
+            "weights mine; ask about link_graph, or weigh what is asked with --weights."
+        ]
+    assert not (workplace / "runs").exists()
+
+
 # -- before it -----------------------------------------------------------------------------------------------------
 
 

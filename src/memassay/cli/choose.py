@@ -15,6 +15,8 @@ from memassay.cli.registration import Amend, Register
 
 if TYPE_CHECKING:
     from memassay.running.experiment import Experiment, JudgeEntry
+    from memassay.suites.canary.families import Weights
+    from memassay.suites.canary.fixture import Question
     from memassay.suites.canary.suite import Canary
 
 CHOOSE_HELP = """Choose a memory for your own documents, by a rule that is fixed before anything is retrieved.
@@ -117,6 +119,7 @@ def choose(
         say(_SAMPLE)
     else:
         found, asked = read_both(docs, questions)
+        _refuse_unweighted(asked, _suite(experiment).weights)
         for line in (*skipped(found), *warnings(asked, found, docs, questions)):
             say(line)
     for name, reason in left_out.items():
@@ -166,7 +169,10 @@ def init(
     few = [family for family in FAMILIES if counted[family] < per_family]
     if few:
         typer.echo(f"Nothing more was found for {', '.join(few)}; write lines of your own, or do without.")
-    typer.echo("Fill in every query, check or shorten every answer, and delete what does not fit. Then:")
+    typer.echo(
+        "Fill in every query, shorten text in required to what must be said (then without start and end), and delete "
+        "what does not fit. Then:"
+    )
     typer.echo(f"  memassay choose plan --docs {docs} --questions {out}")
 
 
@@ -194,9 +200,11 @@ def plan(
     experiment, left_out = _experiment(docs, questions, memory, incumbent, weights)
     incumbent = str(experiment.options["incumbent"])
     found, asked = read_both(docs, questions)
+    weighted = _suite(experiment).weights
+    _refuse_unweighted(asked, weighted)
     for line in warnings(asked, found, docs, questions):
         say(line)
-    shown = outlook(found.documents, asked, _suite(experiment).weights)
+    shown = outlook(found.documents, asked, weighted)
     judges = judges_named(judge, set_, PAIRWISE)
     estimate = estimate_of(make_plan(experiment.model_copy(update={"judges": tuple(judges)})))
     cost = estimate.get("comparing in US dollars", 0.0)
@@ -293,6 +301,19 @@ def _suite(experiment: Experiment) -> Canary:
     from memassay.running.plan import load_suite
 
     return cast("Canary", load_suite(experiment))
+
+
+def _refuse_unweighted(asked: Iterable[Question], weights: Weights) -> None:
+    """Refuse questions of which none counts."""
+    from memassay.core.errors import DataError
+
+    families = {question.family for question in asked}
+    if not any(weights.shares[family] for family in families):
+        counting = ", ".join(family for family, share in weights.shares.items() if share)
+        raise DataError(
+            f"No question counts: every family that is asked ({', '.join(sorted(families))}) has the weight 0 in the "
+            f"weights {weights.name}; ask about {counting}, or weigh what is asked with --weights."
+        )
 
 
 def _foreign(uses: Iterable[str]) -> str:

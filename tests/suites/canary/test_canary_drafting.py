@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memassay.core.errors import DataError, UsageError
 from memassay.core.types import Document
@@ -23,7 +25,7 @@ from memassay.suites.canary.families import (
 )
 from memassay.suites.canary.fixture import read_fixture
 from memassay.suites.canary.lint import lint
-from memassay.suites.canary.spans import quotable
+from memassay.suites.canary.spans import _sentences, quotable
 
 PAGES = {
     "limits.md": "# Limits\n\nA client may send at most 250 requests, see [the plan](plans/one.md).\n\nSoft words.",
@@ -64,8 +66,8 @@ def test_each_family_gets_words_of_the_documents(documents: list[Document]) -> N
     linked = {row["notes"].rpartition("Linked to: ")[2]: row for row in rows[LINKS]}
     assert set(linked) == {"plans/one.md.", "plans/two.md."}
     assert linked["plans/one.md."]["required"] == [
-        {"text": "Limits", "doc": "limits.md"},
-        {"text": "Plan two", "doc": "plans/two.md"},
+        {"text": "Limits", "doc": "limits.md", "start": 2, "end": 8},
+        {"text": "Plan two", "doc": "plans/two.md", "start": 2, "end": 10},
     ]
     assert len(rows[FALSE_PREMISE]) == 8 and all(row["premise_valid"] is False for row in rows[FALSE_PREMISE])
     assert all(row["query"] == "" and row["notes"] for family in FAMILIES for row in rows[family])
@@ -101,6 +103,19 @@ def test_a_filled_draft_is_a_fixture_without_errors(documents: list[Document], t
     assert [q.family for q in questions] == [row["family"] for row in rows]
     assert all(q.required for q in questions if q.premise_valid)
     assert [f for f in lint(questions, documents) if f.severity == "error"] == []
+    picked = [row for row in rows if row["family"] in (CURRENT, HANDOFF, SUPERSESSION, UPDATE, LINKS)]
+    for row in picked:
+        for fact in row["required"]:
+            assert PAGES[fact["doc"]][fact["start"] : fact["end"]] == fact["text"]
+    named = {row["id"] for row in picked}
+    assert len(named) >= 7 and not any(atom.weak for q in questions if q.id in named for atom in q.required)
+
+
+def test_a_picked_fact_has_its_links_as_they_stand_in_the_document(documents: list[Document]) -> None:
+    (row,) = (row for row in by_family(draft(documents))[CURRENT] if row["doc"] == "limits.md")
+    assert row["answer"] == "A client may send at most 250 requests, see the plan."
+    (fact,) = row["required"]
+    assert fact["text"] == "A client may send at most 250 requests, see [the plan](plans/one.md)."
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
@@ -128,4 +143,28 @@ def test_what_can_be_quoted() -> None:
         "# A heading with enough words in it\n| a | table of words and more words |\n```\nprint('never quoted, this')\n"
         "```\n- The first item is long enough here. Short.\n> A quotation that is long enough too!\n"
     )
-    assert quotable(text) == ["The first item is long enough here.", "A quotation that is long enough too!"]
+    found = quotable(text)
+    assert [quote.words for quote in found] == [
+        "The first item is long enough here.",
+        "A quotation that is long enough too!",
+    ]
+    assert all(text[quote.start : quote.end] == quote.words for quote in found)
+
+
+def test_the_place_of_a_sentence_takes_in_its_links() -> None:
+    text = (
+        "intro\n  1. [The first](a.md) of the things is here.  "
+        "[It ends. Another](b.md) one is said by [the last](c.md)\r\n"
+    )
+    assert [(quote.words, text[quote.start : quote.end]) for quote in quotable(text)] == [
+        ("The first of the things is here.", "[The first](a.md) of the things is here."),
+        ("Another one is said by the last", "[It ends. Another](b.md) one is said by [the last](c.md)"),
+    ]
+
+
+@given(st.text(st.sampled_from("ab .!?[]()-\n\r#`1"), max_size=200))
+def test_a_place_is_always_that_of_the_words(text: str) -> None:
+    for words, start, end in (quote for line in text.split("\n") for quote in _sentences(line)):
+        assert words and 0 <= start < end <= len(text)
+    for words, start, end in quotable(text):
+        assert text[start:end] == words or "](" in text[start:end]

@@ -160,6 +160,7 @@ def test_weak_atoms_are_the_whole_of_a_short_answer_or_the_telling_words(answer:
         ({"query": "q?", "schema_version": 1}, 'id is missing; write "id": "...", or "schema_version": 2'),
         ({"id": "a", "query": "q?", "schema_version": 1}, "family is missing"),
         ({"answer": "a"}, "query is missing"),
+        ({"query": " ", "answer": "a"}, "query is empty; fill it in, or delete the line"),
         ({"query": "q?", "answer": ""}, "answer is empty; fill it in or leave it out"),
         (
             {"query": "q?", "answer": "a", "family": "multihop"},

@@ -86,6 +86,16 @@ def test_no_page_breaks_the_reader(html: str) -> None:
     assert page_of(html).text == page_of(html).text.strip("\n")
 
 
+def test_a_page_that_is_a_link_out_of_the_folder_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "outside.html").write_text(HTML, encoding="utf-8")
+    (tmp_path / "notes" / "a.html").write_text("<p>One.</p>", encoding="utf-8")
+    (tmp_path / "notes" / "b.html").symlink_to(Path("..") / "outside.html")
+    found = ingest(tmp_path / "notes")
+    assert texts(found) == {"a.html": "One."}
+    assert found.skipped == {"b.html": "a link that leads out of the folder"}
+
+
 def test_pages_are_documents_whatever_their_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(HTML, encoding="utf-8")
     (tmp_path / "2026-03-02-b.HTM").write_bytes(b'<meta charset="iso-8859-1"><p>caf\xe9</p>')

@@ -23,11 +23,12 @@ from memassay.suites.canary.choosing import Choice, choose
 from memassay.suites.canary.collapse import ScriptedJudge
 from memassay.suites.canary.comparing import compared
 from memassay.suites.canary.costs import cost_of
-from memassay.suites.canary.families import CURRENT, FAMILIES, PUBLISHED
+from memassay.suites.canary.families import CURRENT, FAMILIES, PUBLISHED, TITLES
 from memassay.suites.canary.judged import STAND_INS, Judged, as_mapping, chosen, judged
 from memassay.suites.canary.judged_sections import rested, sections
 from memassay.suites.canary.rules import Thresholds
 from memassay.suites.canary.standings import Standings, standings
+from memassay.suites.canary.writing import points
 
 FAIR, OTHER = ScriptedJudge("claude-x"), ScriptedJudge("gpt-x")
 BY = {"claude-x": "claude", "gpt-x": "gpt"}
@@ -508,7 +509,7 @@ def test_the_sections_are_drawn_from_the_mapping_alone() -> None:
     _, results = conclude(verdicts, standings(run(8, lexical="correct", markdown="partial"), BUDGET), "lexical")
     drawn = sections(json.loads(json.dumps(results)))
     assert [section.title for section in drawn] == [
-        "Judges", "Pairs as judged", "Agreement of judges", "Labels of judges",
+        "Judges", "Pairs as judged", "Sensitivity as judged", "Agreement of judges", "Labels of judges",
     ]  # fmt: skip
     for section in drawn:
         for table in section.tables:
@@ -516,6 +517,32 @@ def test_the_sections_are_drawn_from_the_mapping_alone() -> None:
             assert {len(row) for row in table.rows} == {len(table.columns)}, table.title
     assert "The decision rests on them." in drawn[0].text
     assert [table.title for table in drawn[1].tables][-1] == "Each judge alone"
+
+
+def test_what_judged_gaps_hang_on_is_drawn_from_the_judged_pairs() -> None:
+    _, results = conclude(voices(FAIR, OTHER))
+    (pair,) = results["pairs"]
+    general, without = sections(results)[2].tables
+    one = pair["result"]["sensitivity"]["one_question"]
+    assert [row[0] for row in general.rows] == ["markdown \N{MINUS SIGN} lexical"]
+    assert f"({one['question']})" in str(general.rows[0][3])
+    assert [row[0] for row in without.rows] == [TITLES[family] for family in FAMILIES]
+    assert [row[1] for row in without.rows] == [
+        points(x["gap"]) for x in pair["result"]["sensitivity"]["without_family"]
+    ]
+    _, nothing = conclude(voices(replace(FAIR, bias=math.inf)))
+    assert "Sensitivity as judged" not in [section.title for section in sections(nothing)]
+
+
+def test_a_stand_in_is_never_shown_as_counted() -> None:
+    def shown(*verdicts: PairVerdict) -> list[object]:
+        _, results = conclude(verdicts)
+        return [row[3] for row in sections(results)[0].tables[0].rows]
+
+    stand_ins = voices(FAIR, OTHER, model="scripted")
+    assert shown(*stand_ins) == ["stand-in", "stand-in"]
+    assert "Stand-ins for a model, counted in these tables alone: claude-x, gpt-x." in texts(conclude(stand_ins)[1])
+    assert shown(*voices(FAIR), *voices(OTHER, model="scripted")) == ["yes", "no"]
 
 
 def test_the_pairs_that_a_choice_was_made_from_are_judged_where_real_models_judged() -> None:

@@ -311,6 +311,16 @@ def test_every_section_is_there_and_every_row_fits_its_columns() -> None:
     assert "generated" in drawn[0].text
 
 
+def test_the_costs_name_building_and_have_no_column_that_is_always_empty() -> None:
+    decision = sections(concluded(run(8, lexical=half, files=most)))[0]
+    table = next(table for table in decision.tables if table.title == "Cost")
+    assert [column.title for column in table.columns] == [
+        "memory", "US dollars per 1,000 queries", "95th percentile, s",
+    ]  # fmt: skip
+    assert table.note.startswith("No paid call was counted;")
+    assert table.note.endswith("it is also what a change or a deletion takes, since a store is then built anew.")
+
+
 def test_claims_come_with_what_would_falsify_them() -> None:
     results = concluded(run(16, lexical="incorrect", markdown=most, files="incorrect"))
     table = sections(results)[-1].tables[0]

@@ -87,6 +87,32 @@ def test_what_is_no_text_is_left_out_by_name(folder: Path) -> None:
     }
 
 
+def test_a_link_is_read_within_the_folder_alone(folder: Path, tmp_path: Path) -> None:
+    """What is read may be sent to judges, so that a link must not bring in what lies elsewhere."""
+    elsewhere = tmp_path / f"{folder.name}-elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "key.txt").write_text("a secret", encoding="utf-8")
+    (folder / "same.md").symlink_to("tea.md")
+    (folder / "rooms" / "up.md").symlink_to(Path("..") / "tea.md")
+    (folder / "out.md").symlink_to(elsewhere / "key.txt")
+    (folder / "relative.md").symlink_to(os.path.relpath(elsewhere / "key.txt", folder))
+    (folder / "twice.md").symlink_to("out.md")
+    (folder / "round.md").symlink_to("round.md")
+    (elsewhere / "back").symlink_to(folder)
+    found = read_documents(elsewhere / "back")
+    assert only(found)["same.md"].text == only(found)["rooms/up.md"].text == only(found)["tea.md"].text
+    assert len(only(found)) == 6
+    skipped = dict(found.skipped)
+    assert skipped.pop("round.md").startswith("cannot be read (")
+    assert skipped == dict.fromkeys(("out.md", "relative.md", "twice.md"), "a link that leads out of the folder")
+    for name in ("tea.md", "same.md", "2026-03-02-minutes.rst"):
+        (folder / name).unlink()
+    for path in (folder / "rooms").iterdir():
+        path.unlink()
+    with pytest.raises(DataError, match=r'"out.md": a link that leads out of the folder'):
+        read_documents(folder)
+
+
 def test_hidden_files_pipes_and_odd_names(folder: Path) -> None:
     (folder / ".hidden.md").write_text("secret", encoding="utf-8")
     (folder / ".git").mkdir()

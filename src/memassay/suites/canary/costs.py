@@ -14,9 +14,9 @@ RULE = (
 )
 FREE = "no paid call was counted; what a service behind the memory charges is not in it"
 UNPRICED = "tokens were counted, and the table of prices lacks the model"
-BUILD = (
-    "what building took stands under Cost and latency; it is also what a change or a deletion takes, since a store is "
-    "then built anew"
+BUILDING = (
+    "What building took stands under Cost and latency; it is also what a change or a deletion takes, since a store is "
+    "then built anew."
 )
 _FAST_MS = 1000.0  # below, equal runs of one memory on a busy machine differ by more than memories do
 
@@ -32,7 +32,6 @@ class Cost:
         tokens_per_query: read and written by models, mean; None where none was counted.
         wall_ms: 95th percentile of a query, or None where it was not measured. It differs between equal runs.
         reason: why the cost is None, else None.
-        build_usd, build_reason: what building cost is not among the cells; the report's part on spending has it.
         speed: order of magnitude of ``wall_ms`` that the rule reads: 3 up to 1 s, 4 up to 10 s, and so on.
     """
 
@@ -43,8 +42,6 @@ class Cost:
     wall_ms: float | None
     reason: str | None
     speed: int | None
-    build_usd: float | None = None
-    build_reason: str = BUILD
 
     @property
     def free(self) -> bool:

@@ -34,7 +34,7 @@ from memassay.suites.custom.lines import MAX_QUESTION_LINE, read_rows
 
 TODO: Mapping[str, str] = MappingProxyType(
     {
-        CURRENT: "Ask for what these words say, in words of your own, and shorten the answer to what must be said.",
+        CURRENT: "Ask for what these words say, in words of your own, and shorten required to what must be said.",
         HANDOFF: "Ask where this stopped or what comes next, as somebody would who takes over.",
         ENTITY: "Several documents use this name. Ask about one of the things so that it is clear which, and answer.",
         SUPERSESSION: "Ask what replaced what, or since when. What is no longer true can be listed under forbidden.",
@@ -111,7 +111,7 @@ def _row(name: str, family: str, one: Found) -> dict[str, JsonValue]:
     else:
         row["answer"] = one.answer
         if one.required:
-            row["required"] = [{"text": words, "doc": doc} for words, doc in one.required]
+            row["required"] = [fact.model_dump(exclude_defaults=True) for fact in one.required]
         row |= {"doc": one.docs[0]} if len(one.docs) == 1 else {"expected_doc_ids": [*one.docs]}
     row["notes"] = " ".join(part for part in (f"{TITLES[family]}: {ASKS[family]}", TODO[family], one.about) if part)
     return row

@@ -149,6 +149,9 @@ def _question(row: Row) -> Question:
         for key, value in (("id", given_id), ("family", given_family)):
             if value is None:
                 row.fail(f'{key} is missing; write "{key}": "...", or "schema_version": 2, where it can be left out')
+    asked = row.value.get("query")
+    if isinstance(asked, str) and not asked.strip():
+        row.fail("query is empty; fill it in, or delete the line")
     query, answer, documents = row.needed("query"), _answer(row), _documents(row)
     family = given_family or CURRENT
     premise = _flag(row, "premise_valid", family != FALSE_PREMISE)

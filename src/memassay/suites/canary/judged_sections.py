@@ -7,7 +7,7 @@ from typing import Any
 
 from memassay.core.report import Column, Section, Table
 from memassay.suites.canary import judge_tables, pair_tables
-from memassay.suites.canary.families import TITLES
+from memassay.suites.canary.families import FAMILIES, TITLES
 from memassay.suites.canary.writing import BLANK, SHOWN, columns, estimate, named, p_value
 
 
@@ -19,7 +19,13 @@ def sections(results: Mapping[str, Any] | None) -> list[Section]:
     """
     if not results:
         return []
-    return [_judges(results), _pairs(results), judge_tables.agreement(results), judge_tables.labels(results)]
+    return [
+        _judges(results),
+        _pairs(results),
+        *_sensitivity(results),
+        judge_tables.agreement(results),
+        judge_tables.labels(results),
+    ]
 
 
 def rested(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -40,7 +46,8 @@ def rested(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _judges(results: Mapping[str, Any]) -> Section:
     used = ", ".join(results["used"]) or "nobody"
     text = [
-        f"Judges saw two dossiers at a time, in both orders, and no memory's name. Counted: {used}.",
+        "Judges saw two dossiers at a time, in both orders, and no memory's name.",
+        f"Counted: {used}." if results["real"] else f"Stand-ins for a model, counted in these tables alone: {used}.",
         "The decision rests on them."
         if results["rests"]
         else f"The decision does not rest on them: {results['reason']}.",
@@ -75,7 +82,7 @@ def _judges(results: Mapping[str, Any]) -> Section:
                         judge["judge"],
                         judge["family"],
                         judge["model"],
-                        "yes" if judge["used"] else "no",
+                        _counted(judge),
                         judge["reason"] or BLANK,
                     )
                     for judge in results["judges"]
@@ -96,6 +103,12 @@ def _judges(results: Mapping[str, Any]) -> Section:
             ),
         ),
     )
+
+
+def _counted(judge: Mapping[str, Any]) -> str:
+    if not judge["used"]:
+        return "no"
+    return "yes" if judge["model"] == "real" else "stand-in"
 
 
 # -- what they said ------------------------------------------------------------------------------------------------
@@ -148,6 +161,14 @@ def _pairs(results: Mapping[str, Any]) -> Section:
             ),
         ),
     )
+
+
+def _sensitivity(results: Mapping[str, Any]) -> list[Section]:
+    """What the judged gaps hang on; nothing where no pair has one."""
+    compared = [pair["result"] for pair in results["pairs"] if pair["result"]][:SHOWN]
+    asked = {one["family"] for pair in compared for one in pair["families"]}
+    families = [family for family in FAMILIES if family in asked]
+    return [pair_tables.sensitivity_of(compared, families, "Sensitivity as judged")] if compared else []
 
 
 def _open(table: Table, reason: str | None) -> Table:

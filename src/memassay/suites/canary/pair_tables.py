@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memassay.core.report import Column, Section, Table
@@ -190,7 +190,17 @@ def fabrication(results: Mapping[str, Any]) -> Section:
 
 def sensitivity(results: Mapping[str, Any]) -> Section:
     """What the gaps hang on."""
-    found = shown(results)
+    return sensitivity_of(shown(results), results["questions"]["families"], "Sensitivity")
+
+
+def sensitivity_of(found: Sequence[Mapping[str, Any]], asked: Iterable[str], title: str) -> Section:
+    """What the gaps of some pairs hang on.
+
+    Args:
+        found: the pairs, each with its ``sensitivity``.
+        asked: the families, in order.
+        title: of the section.
+    """
     general = tuple(
         (
             named(pair),
@@ -204,11 +214,9 @@ def sensitivity(results: Mapping[str, Any]) -> Section:
         )
         for pair in found
     )
-    without = tuple(
-        (TITLES[family], *(_without(pair, family) for pair in found)) for family in results["questions"]["families"]
-    )
+    without = tuple((TITLES[family], *(_without(pair, family) for pair in found)) for family in asked)
     return Section(
-        title="Sensitivity",
+        title=title,
         text="How far the weighted gap hangs on weights, on one family, on one question and on length.",
         tables=(
             Table(

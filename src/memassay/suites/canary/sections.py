@@ -7,6 +7,7 @@ from typing import Any
 
 from memassay.core.report import Column, Section, Table
 from memassay.suites.canary import judged_sections, pair_tables, published
+from memassay.suites.canary.costs import BUILDING
 from memassay.suites.canary.explaining import explained
 from memassay.suites.canary.standings import LABELS
 from memassay.suites.canary.writing import Cell, columns, estimate, false_alarms, number, p_value, size
@@ -91,9 +92,9 @@ def _decision(results: Mapping[str, Any], sample: bool) -> Section:
         ),
         Table(
             title="Cost",
-            columns=columns("memory", "US dollars per 1,000 queries", "95th percentile, s", "building, US dollars"),
+            columns=columns("memory", "US dollars per 1,000 queries", "95th percentile, s"),
             rows=tuple(_cost_row(memory["cost"]) for memory in results["memories"]),
-            note=_why_blank(results),
+            note=f"{_why_blank(results)} {BUILDING}".strip(),
         ),
     ]
     if alarms:
@@ -118,12 +119,12 @@ def _word(verdict: str | None) -> str:
 
 def _cost_row(cost: Mapping[str, Any]) -> tuple[Cell, ...]:
     wall = None if cost["wall_ms"] is None else cost["wall_ms"] / 1000
-    return cost["memory"], number(cost["usd_per_1000"], 2), number(wall, 2), number(cost["build_usd"], 2)
+    return cost["memory"], number(cost["usd_per_1000"], 2), number(wall, 2)
 
 
 def _why_blank(results: Mapping[str, Any]) -> str:
-    reasons = [memory["cost"][key] for key in ("reason", "build_reason") for memory in results["memories"]]
-    return " ".join(f"{reason[0].upper()}{reason[1:]}." for reason in dict.fromkeys(reasons) if reason)
+    reasons = dict.fromkeys(memory["cost"]["reason"] for memory in results["memories"])
+    return " ".join(f"{reason[0].upper()}{reason[1:]}." for reason in reasons if reason)
 
 
 # -- memories ------------------------------------------------------------------------------------------------------

@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from memassay.core.types import Document
 from memassay.core.wording import find, normalise
 from memassay.suites.canary.families import CURRENT, HANDOFF, SUPERSESSION, UPDATE
+from memassay.suites.canary.fixture import Atom
 
 _SHORTEST, _LONGEST = 25, 280  # characters of a sentence that says something and can be quoted
 _NAMESAKES = (2, 4)  # of more documents the heading is a form, and no name
@@ -56,14 +58,22 @@ class Found:
     Attributes:
         docs: the documents that it is about, the main one first.
         answer: words of the main one, or "".
-        required: (words that an answer must hold, their document), where the answer is more than one thing.
+        required: what a dossier must hold: the words of the answer as they stand in the documents, with their place.
         about: where to look, for the notes.
     """
 
     docs: tuple[str, ...]
     answer: str = ""
-    required: tuple[tuple[str, str], ...] = ()
+    required: tuple[Atom, ...] = ()
     about: str = ""
+
+
+class Quote(NamedTuple):
+    """A sentence as a person reads it, and the place of its characters in the text, with the marks of its links."""
+
+    words: str
+    start: int
+    end: int
 
 
 # -- sentences -----------------------------------------------------------------------------------------------------
@@ -76,31 +86,58 @@ def sentences(documents: Sequence[Document], family: str) -> Iterator[Found]:
     """
     needed = _NEEDED.get(family)
     picked = {document.id: quotable(document.text) for document in documents}
-    common = Counter(words for listed in picked.values() for words in listed)
+    common = Counter(quote.words for listed in picked.values() for quote in listed)
     for document in documents:
         found = [
-            (sum(bool(sign.search(words)) for sign in _SIGNS[family]), words)
-            for words in picked[document.id]
-            if common[words] == 1 and (needed is None or needed.search(words))
+            (sum(bool(sign.search(quote.words)) for sign in _SIGNS[family]), quote)
+            for quote in picked[document.id]
+            if common[quote.words] == 1 and (needed is None or needed.search(quote.words))
         ]
-        for signs, words in sorted(found, key=lambda item: -item[0]):
+        for signs, (words, start, end) in sorted(found, key=lambda item: -item[0]):
             if signs:
-                yield Found((document.id,), words)
+                fact = Atom(text=document.text[start:end], doc=document.id, start=start, end=end)
+                yield Found((document.id,), words, (fact,))
 
 
-def quotable(text: str) -> list[str]:
+def quotable(text: str) -> list[Quote]:
     """Sentences on one line, none of headings, tables and programs, links read as their words; each once."""
-    found: dict[str, None] = {}
+    found: dict[str, Quote] = {}
     fenced = False
+    at = 0
     for line in text.split("\n"):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
         elif not fenced and not line.lstrip().startswith(("#", "|")):
-            shown = _LINKED.sub(r"\1", _MARKS.sub("", line))
-            for sentence in _SENTENCE.split(shown.strip()):
-                if _SHORTEST <= len(sentence) <= _LONGEST and len(_WORD.findall(sentence)) >= 4:
-                    found.setdefault(sentence)
-    return list(found)
+            for words, start, end in _sentences(line):
+                if _SHORTEST <= len(words) <= _LONGEST and len(_WORD.findall(words)) >= 4:
+                    found.setdefault(words, Quote(words, at + start, at + end))
+        at += len(line) + 1
+    return list(found.values())
+
+
+def _sentences(line: str) -> Iterator[Quote]:
+    """The sentences of a line without the marks before it; a link belongs to each sentence that has some of its words.
+
+    The places are those in the line.
+    """
+    marks = _MARKS.match(line)
+    at = marks.end() if marks else 0
+    shown: list[str] = []
+    places: list[tuple[int, int]] = []  # of what each shown character stands for
+    for link in _LINKED.finditer(line, at):
+        shown += [line[at : link.start()], link[1]]
+        places += [(place, place + 1) for place in range(at, link.start())] + [link.span()] * len(link[1])
+        at = link.end()
+    shown.append(line[at:])
+    places += [(place, place + 1) for place in range(at, len(line))]
+    whole = "".join(shown)
+    first = 0
+    for last, following in [*(gap.span() for gap in _SENTENCE.finditer(whole)), (len(whole), len(whole))]:
+        words = whole[first:last].strip()
+        if words:
+            first = whole.index(words, first)
+            yield Quote(words, places[first][0], places[first + len(words) - 1][1])
+        first = following
 
 
 # -- names and links -----------------------------------------------------------------------------------------------
@@ -151,12 +188,13 @@ def chains(documents: Sequence[Document]) -> Iterator[Found]:
             yield Found(chain, about=f"Links: {' to '.join(chain)}.")
 
 
-def _own_name(document: Document) -> str:
-    """What a document calls itself in its text, or ""."""
+def _own_name(document: Document) -> Atom | None:
+    """What a document calls itself in its text, or None."""
     heading = _HEADING.search(document.text)
     if heading:
-        return heading[1]
-    return document.title if find(normalise(document.title), normalise(document.text)) >= 0 else ""
+        return Atom(text=heading[1], doc=document.id, start=heading.start(1), end=heading.end(1))
+    said = find(normalise(document.title), normalise(document.text)) >= 0
+    return Atom(text=document.title, doc=document.id) if said else None
 
 
 def linked(documents: Sequence[Document]) -> Iterator[Found]:
@@ -168,6 +206,6 @@ def linked(documents: Sequence[Document]) -> Iterator[Found]:
             linking.setdefault(target, []).append(source)
     for target, sources in sorted(linking.items()):
         if _SOURCES[0] <= len(sources) <= _SOURCES[1] and all(source in titles for source in sources):
-            required = tuple((titles[source], source) for source in sources)
-            answer = "; ".join(title for title, _ in required)
+            required = tuple(titles[source] for source in sources)
+            answer = "; ".join(title.text for title in required)
             yield Found(tuple(sources), answer, required, f"Linked to: {target}.")

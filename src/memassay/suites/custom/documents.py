@@ -80,11 +80,12 @@ def _read_folder(folder: Path, leave_out: Path | None, readers: Mapping[str, Rea
     documents: list[Document] = []
     skipped: dict[str, str] = {}
     aside = None if leave_out is None else leave_out.resolve()
+    root = os.path.realpath(folder)
     for name, path in _files(folder):
         if aside is not None and path.name == aside.name and path.resolve() == aside:
             continue
         try:
-            documents.extend(readers.get(path.suffix.casefold(), text_file)(_bytes_of(path, name), name))
+            documents.extend(readers.get(path.suffix.casefold(), text_file)(_bytes_of(path, name, root), name))
         except Unreadable as reason:
             # A name that is not Unicode is shown with escapes: it goes into messages and manifests.
             skipped[name.encode("utf-8", "backslashreplace").decode()] = str(reason)
@@ -114,9 +115,12 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     yield from sorted(found)
 
 
-def _bytes_of(path: Path, name: str) -> bytes:
+def _bytes_of(path: Path, name: str, root: str) -> bytes:
     try:
         name.encode()
+        # What a folder is shown with may go to judges, so that it must not bring in files from elsewhere.
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(root):
+            raise Unreadable("a link that leads out of the folder")
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
             raise Unreadable("not a regular file")
