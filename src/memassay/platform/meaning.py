@@ -31,8 +31,8 @@ _BLOCK = 1_024
 _DENSE = 0.25
 _FETCHED = 8_192
 
-# Texts whose vectors are remembered: those of the calls that go on.
-_REMEMBERED = 1_024
+# Texts whose vectors are remembered: 6 MB at 384 numbers.
+_REMEMBERED = 4_096
 
 
 class Meaning:
@@ -49,10 +49,9 @@ class Meaning:
 
     def __init__(self, name: str, tables: Mapping[str, tuple[str, str]]) -> None:
         self.embedder: Embedder | None = None if name == "none" else _shared(name)
-        self._made: OrderedDict[str, Vectors] = OrderedDict()
-        self._lock = threading.Lock()
         self._indexes: dict[str, VectorIndex] = {}
         if self.embedder is not None:
+            self._made, self._lock = _remembered(name)
             for table, (owner, state) in tables.items():
                 self._indexes[table] = VectorIndex(table, owner, state, self.model, self.embedder.dimension)
 
@@ -63,12 +62,12 @@ class Meaning:
 
     def of(self, text: str) -> Vectors:
         """The vector of a text; the last few are remembered, so it can be made before a lock is taken."""
+        if self.embedder is None:
+            return np.zeros(0, dtype=np.float32)
         with self._lock:
             if text in self._made:
                 self._made.move_to_end(text)
                 return self._made[text]
-        if self.embedder is None:
-            return np.zeros(0, dtype=np.float32)
         vector: Vectors = self.embedder.embed([text])[0]
         with self._lock:
             self._made[text] = vector
@@ -107,6 +106,12 @@ class Meaning:
 def _shared(name: str) -> Embedder:
     """One embedder per process, so that its model is loaded once for all workspaces."""
     return embedder(name)
+
+
+@functools.cache
+def _remembered(name: str) -> tuple[OrderedDict[str, Vectors], threading.Lock]:
+    """Vectors of the process's last texts, and what guards them: attempts at one task say the same in each workspace."""
+    return OrderedDict(), threading.Lock()
 
 
 class VectorIndex:

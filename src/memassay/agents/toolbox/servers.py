@@ -62,7 +62,11 @@ async def tools_of(server: Server, stack: AsyncExitStack, start_seconds: float) 
 
 def _transport(server: Server, errors: IO[str], stack: AsyncExitStack) -> Any:
     if server.url is not None:
-        return streamable_http_client(server.url, http_client=_near(stack)) if _is_here(server.url) else server.url
+        return (
+            streamable_http_client(server.url, http_client=_near(server.url, stack))
+            if _is_here(server.url)
+            else server.url
+        )
     return stdio_client(
         StdioServerParameters(
             command=_WITH_ITS_GROUP[0],
@@ -79,9 +83,13 @@ def _is_here(url: str) -> bool:
     return urllib.parse.urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
-def _near(stack: AsyncExitStack) -> httpx2.AsyncClient:
+def _near(url: str, stack: AsyncExitStack) -> httpx2.AsyncClient:
     """A client for a server on this machine, which no proxy of the environment can reach; ``stack`` closes it."""
-    client = httpx2.AsyncClient(trust_env=False, timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_CALL_SECONDS))
+    client = httpx2.AsyncClient(
+        trust_env=False,
+        timeout=httpx2.Timeout(_CONNECT_SECONDS, read=_CALL_SECONDS),
+        verify=url.startswith("https:"),  # reading the machine's certificates takes longer than most sessions
+    )
     stack.push_async_callback(client.aclose)
     return client
 

@@ -1,0 +1,48 @@
+"""A warehouse and its protocols, made once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_platform import Plain
+
+from kit import ROOT
+from memassay.suites.lifecycle.protocol import Protocol
+from memassay.suites.lifecycle.templates import DEFAULT_PROTOCOLS, generate
+from memassay.suites.lifecycle.warehouse import Warehouse, make_warehouse
+
+SEED = 11
+
+
+@pytest.fixture(scope="session")
+def warehouse() -> Warehouse:
+    return make_warehouse(SEED, DEFAULT_PROTOCOLS)
+
+
+@pytest.fixture(scope="session")
+def generated(warehouse: Warehouse) -> tuple[Protocol, ...]:
+    return generate(warehouse)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closed() -> Iterator[None]:
+    """What fake platforms opened is closed at the end."""
+    yield
+    for connection in Plain.data.values():
+        connection.close()
+    Plain.opened.clear()
+
+
+_REAL_DATA = os.environ.get("MEMASSAY_DATA")
+
+
+@pytest.fixture(scope="session")
+def published_folder() -> Path:
+    """The thirty published protocols; the test is skipped where they are not there."""
+    for folder in ([Path(_REAL_DATA)] if _REAL_DATA else []) + [ROOT.parent / "shared" / "data"]:
+        if (folder / "lifecycle_protocols").is_dir():
+            return folder / "lifecycle_protocols"
+    pytest.skip("lifecycle_protocols is in neither $MEMASSAY_DATA nor ../shared/data")
