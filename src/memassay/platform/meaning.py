@@ -110,7 +110,7 @@ def _shared(name: str) -> Embedder:
 
 @functools.cache
 def _remembered(name: str) -> tuple[OrderedDict[str, Vectors], threading.Lock]:
-    """Vectors of the process's last texts, and what guards them: attempts at one task say the same in each workspace."""
+    """Vectors of the last texts, and what guards them: attempts at one task say the same in each workspace."""
     return OrderedDict(), threading.Lock()
 
 

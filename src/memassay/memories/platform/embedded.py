@@ -171,6 +171,11 @@ def _template(wanted: Mapping[str, JsonValue]) -> str:
         return _templates[about]
 
 
+def new_log() -> Path:
+    """A file for the calls of one store's sessions, which goes with the bridges; it is not there yet."""
+    return _BRIDGES.folder() / f"calls-{secrets.token_hex(8)}.jsonl"
+
+
 def open_session(url: str, key: str, log: Path, identity: str) -> tuple[str, str, tuple[str, ...]]:
     """A session of a platform behind a bridge.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -44,8 +43,8 @@ class PlatformStore:
         self._sessions: list[str] = []
         self._clients: dict[str, PlatformClient] = {}
         self._lock = threading.RLock()
-        self._scratch = tempfile.TemporaryDirectory(prefix="memassay-calls-")
-        self._log = Path(self._scratch.name) / "calls.jsonl"
+        self._log: Path | None = None
+        self._open = True
 
     def close(self) -> None:
         """End the sessions of its agents; with the last store the processes end. May be called twice."""
@@ -53,8 +52,8 @@ class PlatformStore:
             embedded.close_session(word)
         self._sessions.clear()
         self._forget()
-        if Path(self._scratch.name).is_dir():
-            self._scratch.cleanup()
+        if self._open:
+            self._open = False
             embedded.leave()
 
     # -- agents ----------------------------------------------------------------------------------------------------
@@ -66,13 +65,15 @@ class PlatformStore:
     def toolset(self, identity: str = "") -> Toolset:
         """A new session of somebody's: a tool server that gives handle and purpose by itself, and notes every call."""
         who = identity or self._people.email("teacher", 1)
+        with self._lock:
+            self._log = self._log or embedded.new_log()
         word, url, tools = embedded.open_session(self._url(), self._people.key(who), self._log, who)
         self._sessions.append(word)
         return Toolset(servers=(Server(url=url, tools=tools, writes=True),))
 
     def calls(self) -> Sequence[ToolCall]:
         """See :class:`memassay.core.contracts.Watched`."""
-        if not self._log.exists():
+        if self._log is None or not self._log.exists():
             return ()
         return tuple(ToolCall.model_validate_json(line) for line in self._log.read_bytes().splitlines())
 
