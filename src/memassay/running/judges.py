@@ -25,7 +25,44 @@ ENTRY = "entry"
 _STEM = "j"
 
 
-class ModelJudge:
+class Opened:
+    """A judge with a model as an experiment names it; the model is opened when a verdict is needed.
+
+    Args:
+        entry: how the experiment names it.
+        judge: what judges, or None where only its verdicts are left.
+    """
+
+    def __init__(self, entry: JudgeEntry, judge: Any) -> None:
+        self.entry, self._judge = entry, judge
+
+    @property
+    def name(self) -> str:
+        """The model's name as it is shown and kept: of a file of this machine only its own name."""
+        return model_name(self.entry.model)
+
+    async def prepare(self) -> None:
+        """See that the model can be asked.
+
+        Raises:
+            EnvironmentProblem: a package or a key is missing, in one sentence.
+        """
+        prepare = getattr(self._judge, "prepare", None)
+        if prepare is not None:
+            await prepare()
+
+    async def close(self) -> None:
+        """Let go of the model."""
+        if isinstance(self._judge, Closes):
+            await call(self._judge.close, seconds=10)
+
+    def price(self, usage: Any) -> float | None:
+        """US dollars for that many tokens, or None."""
+        ask = getattr(self._judge, "price", None)
+        return ask(usage) if ask is not None else None
+
+
+class ModelJudge(Opened):
     """A judge that asks a model, under the name of its metric; the model is opened when a verdict is needed.
 
     Args:
@@ -37,17 +74,13 @@ class ModelJudge:
     """
 
     def __init__(self, entry: JudgeEntry, judge: Any, id: str, config: Mapping[str, JsonValue], metric: str) -> None:
-        self.entry, self._judge, self.id, self._config, self.metric = entry, judge, id, config, metric
+        super().__init__(entry, judge)
+        self.id, self._config, self.metric = id, config, metric
 
     @property
     def config(self) -> Mapping[str, JsonValue]:
         entry = {**self.entry.model_dump(mode="json"), "model": self.name}
         return {**self._config, "kind": self.model, "metric": self.metric, ENTRY: entry}
-
-    @property
-    def name(self) -> str:
-        """The model's name as it is shown and kept: of a file of this machine only its own name."""
-        return model_name(self.entry.model)
 
     @property
     def model(self) -> ModelKind:
@@ -75,29 +108,9 @@ class ModelJudge:
         scores = {self.metric if name == _STEM else name: value for name, value in verdict.scores.items()}
         return verdict.model_copy(update={"scores": scores, "model": self.model})
 
-    async def prepare(self) -> None:
-        """See that the model can be asked.
-
-        Raises:
-            EnvironmentProblem: a package or a key is missing, in one sentence.
-        """
-        prepare = getattr(self._judge, "prepare", None)
-        if prepare is not None:
-            await prepare()
-
-    async def close(self) -> None:
-        """Let go of the model."""
-        if isinstance(self._judge, Closes):
-            await call(self._judge.close, seconds=10)
-
     def named(self, metric: str) -> ModelJudge:
         """The same judge under another metric."""
         return ModelJudge(self.entry, self._judge, self.id, self._config, metric)
-
-    def price(self, usage: Any) -> float | None:
-        """US dollars for that many tokens, or None."""
-        ask = getattr(self._judge, "price", None)
-        return ask(usage) if ask is not None else None
 
 
 def model_judges(experiment: Experiment, suite: Suite) -> tuple[ModelJudge, ...]:

@@ -12,27 +12,21 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Closes, Comparison, Pairing, PairJudge, Suite
+from memassay.core.contracts import Comparison, Pairing, PairJudge, Suite
 from memassay.core.errors import UsageError
-from memassay.core.types import ModelKind, Usage
-from memassay.running.calls import call
+from memassay.core.types import ModelKind
 from memassay.running.experiment import Experiment, JudgeEntry
-from memassay.running.judges import ENTRY, make_judge, model_name, refuse_file
+from memassay.running.judges import ENTRY, Opened, make_judge, refuse_file
 from memassay.running.secrets import refuse_secrets
 
 
-class PairModelJudge:
+class PairModelJudge(Opened):
     """A judge of pairs and how the experiment names it; the model is opened when a verdict is needed."""
 
     def __init__(self, entry: JudgeEntry, judge: PairJudge) -> None:
-        self.entry, self._judge = entry, judge
+        super().__init__(entry, judge)
         self.id, self.family = judge.id, judge.family
         self.model: ModelKind = judge.model
-
-    @property
-    def name(self) -> str:
-        """The model's name as it is shown and kept."""
-        return model_name(self.entry.model)
 
     @property
     def config(self) -> Mapping[str, JsonValue]:
@@ -44,26 +38,6 @@ class PairModelJudge:
         found = self._judge.compare(pairing)
         comparison: Comparison = await found if inspect.isawaitable(found) else found
         return comparison
-
-    async def prepare(self) -> None:
-        """See that the model can be asked.
-
-        Raises:
-            EnvironmentProblem: a package or a key is missing, in one sentence.
-        """
-        prepare = getattr(self._judge, "prepare", None)
-        if prepare is not None:
-            await prepare()
-
-    async def close(self) -> None:
-        """Let go of the model."""
-        if isinstance(self._judge, Closes):
-            await call(self._judge.close, seconds=10)
-
-    def price(self, usage: Usage) -> float | None:
-        """US dollars for that many tokens, or None."""
-        ask = getattr(self._judge, "price", None)
-        return ask(usage) if ask is not None else None
 
 
 def pair_judges(experiment: Experiment, suite: Suite) -> tuple[PairModelJudge, ...]:
