@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from memassay.core.contracts import Pairing
+from memassay.core.pairs import Pairing
 from memassay.core.types import Gold, Task
 
 REFERENCE = "The port is 7443.\nDana owns the gateway."

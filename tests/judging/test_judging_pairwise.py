@@ -10,8 +10,8 @@ import pytest
 from judging_cells import Says, texts
 from judging_pairs import REFERENCE, SECRET, pairing, reply
 
-from memassay.core.contracts import Comparison, Pairing, PairJudge
 from memassay.core.errors import UsageError
+from memassay.core.pairs import Comparison, Pairing, PairJudge
 from memassay.core.registry import judges
 from memassay.core.types import ModelKind, Status, Usage
 from memassay.judging import pair_prompts

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memassay.core import registry
-from memassay.core.contracts import Comparison, Pairing
 from memassay.core.errors import EnvironmentProblem, GuardError, UsageError
+from memassay.core.pairs import Comparison, Pairing
 from memassay.core.types import Usage
 from memassay.running.continuing import continuing_pairs
 from memassay.running.experiment import Experiment, experiment_of

@@ -15,9 +15,9 @@ import pytest
 
 from kit import Cli, child_environment
 from memassay.core import registry
-from memassay.core.contracts import Comparison, Pairing
 from memassay.core.digest import digest_of
 from memassay.core.errors import DataError, GuardError
+from memassay.core.pairs import Comparison, Pairing
 from memassay.core.types import CellKey
 from memassay.running import registration
 from memassay.running.experiment import Experiment, experiment_of

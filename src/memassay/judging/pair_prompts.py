@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Pairing
 from memassay.core.digest import digest_of
+from memassay.core.pairs import Pairing
 from memassay.judging.prompts import AGAIN, MAX_CHARS, fenced
 
 Label = Literal["correct", "partial", "incorrect", "abstained", "hallucinated"]

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import JsonValue, StrictStr
 
-from memassay.core.contracts import Comparison, Pairing
 from memassay.core.digest import digest_text
 from memassay.core.errors import UsageError
+from memassay.core.pairs import Comparison, Pairing
 from memassay.judging import pair_prompts
 from memassay.judging.asking import Asking, ReplyShape, file_name, parsed
 from memassay.judging.lineage import family_of

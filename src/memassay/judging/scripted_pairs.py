@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Comparison, Pairing
 from memassay.core.errors import UsageError
+from memassay.core.pairs import Comparison, Pairing
 from memassay.core.types import ModelKind, Usage
 from memassay.core.wording import normalise, stands
 from memassay.judging.asking import file_name

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from memassay.core import registry
-from memassay.core.contracts import Pairs, Priced
+from memassay.core.contracts import Priced
 from memassay.core.errors import UsageError
+from memassay.core.pairs import Pairs
 from memassay.core.types import Arm, Task, Usage
 from memassay.core.views import original
 from memassay.running.experiment import NO_AGENT

@@ -12,8 +12,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Comparison, Pairing, PairJudge, Suite
+from memassay.core.contracts import Suite
 from memassay.core.errors import UsageError
+from memassay.core.pairs import Comparison, Pairing, PairJudge
 from memassay.core.types import ModelKind
 from memassay.running.experiment import Experiment, JudgeEntry
 from memassay.running.judges import ENTRY, Opened, make_judge, refuse_file

@@ -14,8 +14,8 @@ from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
-from memassay.core.contracts import Comparison, Pairing, Pairs, PairVerdict
 from memassay.core.dossier import rendering
+from memassay.core.pairs import Comparison, Pairing, Pairs, PairVerdict
 from memassay.core.tokens import tokenizer
 from memassay.core.types import CellKey, Dossier, Judgement, Task
 from memassay.judging.verdicts import REPLIED

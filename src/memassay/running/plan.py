@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memassay.core import registry
-from memassay.core.contracts import Control, Grading, Judge, MetricSpec, Pairs, Suite
+from memassay.core.contracts import Control, Grading, Judge, MetricSpec, Suite
 from memassay.core.digest import digest_of, digest_text
 from memassay.core.errors import UsageError, suggestion
+from memassay.core.pairs import Pairs
 from memassay.core.registry import Source, bind_options
 from memassay.core.tokens import tokenizer
 from memassay.core.types import Arm, CellKey, Corpus, StoreSpec, Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from memassay.core.contracts import PairVerdict
+from memassay.core.pairs import PairVerdict
 from memassay.core.types import ModelKind
 from memassay.suites.canary.collapse import ORDERS, ScriptedJudge
 from memassay.suites.canary.families import FAMILIES

@@ -15,7 +15,7 @@ from canary_judges import TEXTS, controls, merits, said, swapped
 from canary_outcomes import BUDGET, run
 from pydantic_core import to_jsonable_python
 
-from memassay.core.contracts import PairVerdict
+from memassay.core.pairs import PairVerdict
 from memassay.core.types import ModelKind
 from memassay.stats.gaps import aggregate_gaps
 from memassay.suites.canary import pairs as pairs_module

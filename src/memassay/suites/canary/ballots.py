@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from memassay.core.contracts import PairVerdict
+from memassay.core.pairs import PairVerdict
 from memassay.core.types import Estimate
 from memassay.stats.agreement import Agreement, Positions, agreement, positions, repetition_stability
 from memassay.suites.canary.collapse import Collapsed, Place, TieReason, of_judges, of_orders, sign_of

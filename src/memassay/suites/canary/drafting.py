@@ -32,7 +32,7 @@ from memassay.suites.canary.families import (
 from memassay.suites.canary.spans import Found, chains, linked, namesakes, sentences
 from memassay.suites.custom.lines import MAX_QUESTION_LINE, read_rows
 
-TODO: Mapping[str, str] = MappingProxyType(
+WHAT_TO_WRITE: Mapping[str, str] = MappingProxyType(
     {
         CURRENT: "Ask for what these words say, in words of your own, and shorten required to what must be said.",
         HANDOFF: "Ask where this stopped or what comes next, as somebody would who takes over.",
@@ -113,7 +113,9 @@ def _row(name: str, family: str, one: Found) -> dict[str, JsonValue]:
         if one.required:
             row["required"] = [fact.model_dump(exclude_defaults=True) for fact in one.required]
         row |= {"doc": one.docs[0]} if len(one.docs) == 1 else {"expected_doc_ids": [*one.docs]}
-    row["notes"] = " ".join(part for part in (f"{TITLES[family]}: {ASKS[family]}", TODO[family], one.about) if part)
+    row["notes"] = " ".join(
+        part for part in (f"{TITLES[family]}: {ASKS[family]}", WHAT_TO_WRITE[family], one.about) if part
+    )
     return row
 
 

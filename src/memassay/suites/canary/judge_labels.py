@@ -9,7 +9,7 @@ from typing import get_args
 
 import numpy as np
 
-from memassay.core.contracts import PairVerdict
+from memassay.core.pairs import PairVerdict
 from memassay.core.types import Estimate
 from memassay.stats.agreement import Agreement, agreement
 from memassay.stats.clustered import question_mean

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from memassay.core.contracts import PairVerdict
+from memassay.core.pairs import PairVerdict
 from memassay.suites.canary.ballots import Ballots, oriented, stability
 from memassay.suites.canary.choosing import Choice, choose, undecided
 from memassay.suites.canary.comparing import Compared, generator

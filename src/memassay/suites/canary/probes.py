@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from memassay.core.contracts import PairVerdict
+from memassay.core.pairs import PairVerdict
 from memassay.core.types import ModelKind
 from memassay.suites.canary.collapse import ORDERS, Vote, collapse
 

@@ -12,7 +12,8 @@ from itertools import combinations
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
-from memassay.core.contracts import Outcome, PairVerdict
+from memassay.core.contracts import Outcome
+from memassay.core.pairs import PairVerdict
 from memassay.core.types import Estimate
 from memassay.stats.clustered import question_mean
 from memassay.stats.pairwise import davidson

@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
-from memassay.core.contracts import Grading, Judge, MetricSpec, Outcome, Pairs, PairVerdict, evidence_metrics
+from memassay.core.contracts import Grading, Judge, MetricSpec, Outcome, evidence_metrics
 from memassay.core.digest import digest_of
 from memassay.core.errors import UsageError, suggestion
+from memassay.core.pairs import Pairs, PairVerdict
 from memassay.core.registry import judges as judge_registry
 from memassay.core.report import Section
 from memassay.core.types import Corpus, DataKind, Document, Evidence, Gold, Task
