@@ -47,8 +47,8 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
 
     @app.command(
-        help="Build memories on every sample that needs no extra, score them, answer questions of two samples without a "
-        "model, and write a report. No key needed."
+        help="Build memories on every sample that needs no extra, score them, answer questions of two samples without "
+        "a model, and write a report. No key needed."
     )
     def demo(
         out: Annotated[Path, typer.Option("--out", "-o", help="Where the demo writes its runs.")] = Path("demo"),
