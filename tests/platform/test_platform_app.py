@@ -422,6 +422,13 @@ def test_settings_as_texts() -> None:
         serve.settings_of(["faults=1", "faults.conflict=true"])
 
 
+def test_thresholds_that_nobody_set_are_those_of_the_embedder() -> None:
+    e5 = serve.settings_of(["embedder=e5"])
+    assert (e5.supersede, e5.similar, e5.duplicate_page) == (0.98, 0.95, 0.98)
+    assert serve.settings_of(["embedder=e5", "supersede=0.9"]).supersede == 0.9
+    assert serve.settings_of(["embedder=minilm"]) == serve.settings_of([]) == Settings()
+
+
 def test_over_standard_input_and_output(tmp_path: Path, own_home: Path) -> None:
     calls = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {

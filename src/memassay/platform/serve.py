@@ -18,7 +18,7 @@ from memassay.platform.app import make_app
 from memassay.platform.arguments import fault_of
 from memassay.platform.errors import PlatformError
 from memassay.platform.service import Platform
-from memassay.platform.settings import Settings
+from memassay.platform.settings import BARS, Settings
 from memassay.platform.workspaces import Holder, Workspaces
 
 _GRACE_SECONDS = 2
@@ -55,6 +55,8 @@ def serve_http(spaces: Workspaces, listener: socket.socket, control_key: str | N
 def settings_of(given: Sequence[str]) -> Settings:
     """``knob=value`` texts as settings; a value is written as in TOML, or as a bare word.
 
+    Thresholds that are not given are those of the embedder (:data:`memassay.platform.settings.BARS`).
+
     Raises:
         UsageError: a knob that there is not, or a value that it does not take.
     """
@@ -71,7 +73,7 @@ def settings_of(given: Sequence[str]) -> Settings:
                 raise UsageError(f"--set {text!r}: {part} has been set to a value already.")
         place[last] = _value(value)
     try:
-        return Settings.model_validate(fields)
+        return Settings.model_validate({**BARS.get(str(fields.get("embedder")), {}), **fields})
     except ValidationError as error:
         raise UsageError(f"--set {fault_of(error, Settings.model_fields)}") from None
 

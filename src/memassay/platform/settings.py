@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -9,6 +10,9 @@ from pydantic import Field
 from memassay.core.types import Frozen
 
 EmbedderName = Literal["minilm", "e5", "hash", "none"]
+BARS: Mapping[str, Mapping[str, float]] = {"e5": {"supersede": 0.98, "similar": 0.95, "duplicate_page": 0.98}}
+"""What a served memory takes for knobs that nobody set, by embedder: to ``e5`` all texts are alike at the published
+values, and a new fact would replace nearly every old one (docs/platform.md)."""
 
 
 class Faults(Frozen):
