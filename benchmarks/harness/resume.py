@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 
 from memassay.core.types import Answer, CellKey, Status, Step, Usage
-from memassay.runs.folder import RunFolder, to_line
+from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
+from memassay.runs.records import to_line
 
 
 def main() -> None:

@@ -13,7 +13,8 @@ from acceptance_tools import Process, answers, cells, equal_runs, judgements, li
 
 from kit import Cli, child_environment
 from memassay.running.experiment import experiment_of
-from memassay.running.pipeline import Place, Silent, run_experiment
+from memassay.running.observing import Silent
+from memassay.running.pipeline import Place, run_experiment
 
 Small = Callable[..., Path]
 

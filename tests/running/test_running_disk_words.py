@@ -8,7 +8,7 @@ import pytest
 
 from memassay.core.errors import EnvironmentProblem, MemoryFailure
 from memassay.running.build import disk_error
-from memassay.running.drive import classify
+from memassay.running.failures import classify
 
 
 class TheirError(Exception):

@@ -12,7 +12,8 @@ import pytest
 
 from memassay.core.types import Status
 from memassay.running.experiment import experiment_of
-from memassay.running.pipeline import Place, Silent, rejudge, run_experiment
+from memassay.running.observing import Silent
+from memassay.running.pipeline import Place, rejudge, run_experiment
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import read_lines
 

@@ -9,8 +9,9 @@ import pytest
 
 from memassay.core.types import Answer, CellKey, Judgement, Status, Step, Usage
 from memassay.running.money import Bill, Purse
-from memassay.runs.folder import RunFolder, to_line
+from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
+from memassay.runs.records import to_line
 
 ARMS = ("a", "b")
 

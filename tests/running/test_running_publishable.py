@@ -14,7 +14,8 @@ from memassay.core.types import Status
 from memassay.running.experiment import Primary, experiment_of
 from memassay.running.plan import Plan, make_plan
 from memassay.running.publishable import publishable
-from memassay.runs.folder import Counted, Key, RunFolder, key_of
+from memassay.runs.folder import Counted, RunFolder
+from memassay.runs.records import Key, key_of
 from memassay.stats import Band
 
 GOOD_CONTROLS: dict[str, Any] = {"oracle": {"passed": True, "checks": []}}

@@ -21,7 +21,8 @@ from memassay.core.pairs import Comparison, Pairing
 from memassay.core.types import CellKey
 from memassay.running import registration
 from memassay.running.experiment import Experiment, experiment_of
-from memassay.running.pipeline import Place, Silent, advance, register_experiment, rejudge, run_experiment
+from memassay.running.observing import Silent
+from memassay.running.pipeline import Place, advance, register_experiment, rejudge, run_experiment
 from memassay.running.registration import registration_of
 from memassay.runs.classifications import classify
 from memassay.runs.folder import RunFolder

@@ -23,9 +23,10 @@ from memassay.core.types import (
     Status,
     Task,
 )
-from memassay.runs.folder import RunFolder, key_of, to_line
+from memassay.runs.folder import RunFolder
 from memassay.runs.ledger import ledger, log_test_read
 from memassay.runs.ledger import test_reads as count_test_reads
+from memassay.runs.records import key_of, to_line
 
 IDENTITY: dict[str, Any] = {"suite": "s", "tokens": "chars4", "arms": {"a": {"options": {"k": 1}}}}
 TASKS = [

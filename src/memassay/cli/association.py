@@ -203,7 +203,7 @@ def _run(path: Path) -> tuple[RunFolder, Plan, list[Answer]]:
         UsageError: it is a run of another suite.
     """
     from memassay.core.errors import UsageError
-    from memassay.running.pipeline import plan_of
+    from memassay.running.rereading import plan_of
     from memassay.runs.folder import RunFolder
 
     folder = RunFolder.existing(path)

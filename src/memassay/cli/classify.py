@@ -9,7 +9,8 @@ import typer
 
 if TYPE_CHECKING:
     from memassay.running.plan import Plan
-    from memassay.runs.folder import Key, RunFolder
+    from memassay.runs.folder import RunFolder
+    from memassay.runs.records import Key
 
 _METRIC = "score"
 _HELP = """Write down whose fault a lost point was, after reading the cell with memassay show.
@@ -32,10 +33,12 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         from memassay.core.errors import UsageError, suggestion
         from memassay.reporting import write_reports
-        from memassay.running.pipeline import plan_of, rejudge, sections_of
+        from memassay.running.pipeline import rejudge, sections_of
+        from memassay.running.rereading import plan_of
         from memassay.runs.classifications import KINDS
         from memassay.runs.classifications import classify as note
-        from memassay.runs.folder import RunFolder, key_of
+        from memassay.runs.folder import RunFolder
+        from memassay.runs.records import key_of
 
         if kind not in KINDS:
             known = "; ".join(f"{name}: {meaning}" for name, meaning in KINDS.items())

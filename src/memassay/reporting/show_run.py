@@ -14,8 +14,9 @@ from memassay.reporting.given import given
 from memassay.reporting.show import Cell, explain_task
 from memassay.reporting.text import one_line, shorten
 from memassay.reporting.values import mapping, sequence
-from memassay.runs.folder import Key, RunFolder, key_of
+from memassay.runs.folder import RunFolder
 from memassay.runs.lines import read_lines
+from memassay.runs.records import Key, key_of
 
 HINTS = "oracle"
 """The control whose dossier shows every gold turn with its speaker."""

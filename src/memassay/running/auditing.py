@@ -16,9 +16,9 @@ from memassay.running.experiment import JudgeEntry
 from memassay.running.gathering import tasks_of
 from memassay.running.judges import ModelJudge, model_judges, of_models, reopened, with_kept
 from memassay.running.money import Purse
-from memassay.running.pipeline import plan_of, unavailable_arms
 from memassay.running.plan import Plan
 from memassay.running.planted import Planted, plant
+from memassay.running.rereading import plan_of, unavailable_arms
 from memassay.running.summarise import summarise
 from memassay.runs.folder import RunFolder
 

@@ -22,7 +22,7 @@ from memassay.running.basis import basis_of, differing, refuse_other_judges, ref
 from memassay.running.gathering import gather
 from memassay.running.judges import with_kept
 from memassay.running.markers import MARKER
-from memassay.running.pipeline import plan_of, unavailable_arms
+from memassay.running.rereading import plan_of, unavailable_arms
 from memassay.running.scores import Vector
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import write_whole

@@ -11,7 +11,8 @@ from memassay.running.markers import MARKER
 from memassay.running.pairing import pair_verdicts
 from memassay.running.plan import Plan
 from memassay.runs.classifications import classifications
-from memassay.runs.folder import Counted, Key, RunFolder, key_of
+from memassay.runs.folder import Counted, RunFolder
+from memassay.runs.records import Key, key_of
 
 
 def conclusion_of(

@@ -22,8 +22,8 @@ from memassay.running.judges import (
 )
 from memassay.running.pair_judges import PairModelJudge, pair_judge_again
 from memassay.running.pairing import uncompared, unfit, wanted
-from memassay.running.pipeline import plan_of, unavailable_arms
 from memassay.running.plan import Plan, pairs_of
+from memassay.running.rereading import plan_of, unavailable_arms
 from memassay.runs.folder import RunFolder
 from memassay.runs.guard import differences
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 import datetime
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, count, groupby
-from pathlib import Path
 from typing import Any
 
 from memassay.core import registry
 from memassay.core.contracts import Drives, Retrieves
 from memassay.core.dossier import dossier_of, trimmed
-from memassay.core.errors import CannotMeasure, EnvironmentProblem, MemoryFailure
+from memassay.core.errors import CannotMeasure, EnvironmentProblem
 from memassay.core.types import (
     Answer,
     Arm,
     BuildReport,
     CellKey,
     Dossier,
-    Passage,
     Query,
     Status,
     Step,
@@ -31,16 +29,18 @@ from memassay.core.types import (
 from memassay.core.views import Surroundings, view
 from memassay.judging.verdicts import spent
 from memassay.running.answering import Answering, Said
-from memassay.running.build import NoStore, Stores, disk_error
-from memassay.running.calls import LimitReached, call, describe, is_network, redact, without_secrets
+from memassay.running.build import Stores
+from memassay.running.calls import call, describe, redact, without_secrets
 from memassay.running.episodes import CUT, Cut, Ended, Episodes
 from memassay.running.experiment import NO_AGENT
+from memassay.running.failures import Failed, checked, classify
 from memassay.running.judges import model_kind
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse, paid
 from memassay.running.plan import Plan
-from memassay.runs.folder import Key, RunFolder, check_passages, key_of, to_line
-from memassay.runs.lines import LineWriter, problem
+from memassay.runs.folder import RunFolder
+from memassay.runs.lines import LineWriter
+from memassay.runs.records import Key, key_of, to_line
 
 PROVIDER_ATTEMPTS = 3
 _BACKOFF_SECONDS = 0.5
@@ -334,7 +334,7 @@ class Driver:
             if not isinstance(store, Retrieves):
                 raise CannotMeasure(f"its store has no retrieve(query); {type(store).__name__} cannot be asked")
             query = Query(text=task.prompt, as_of=task.as_of, budget_tokens=max(self.plan.experiment.budgets))
-            found = _checked(await call(store.retrieve, query, seconds=limit))
+            found = checked(await call(store.retrieve, query, seconds=limit))
         except (EnvironmentProblem, CannotMeasure):
             raise
         except Exception as error:
@@ -352,14 +352,6 @@ class Driver:
             )
             dossier = view(arm.view)(task, dossier, around)
         return trimmed(dossier, self.plan.experiment.tokens, max(self.plan.experiment.budgets))
-
-
-class Failed(Exception):
-    """A cell that failed outside the harness, with the status that says whose fault it was."""
-
-    def __init__(self, status: Status, detail: str) -> None:
-        self.status, self.detail = status, detail
-        super().__init__(detail)
 
 
 def native_sizes(plan: Plan) -> dict[str, int | None]:
@@ -380,44 +372,6 @@ def _costs(answer: Answer) -> bool:
 def _ends(status: Status) -> bool:
     """Whether a status needs no further attempt in this call of the command."""
     return status.kind != "provider"
-
-
-def _checked(returned: object) -> Dossier:
-    """What a memory returned as a dossier; anything else is the memory's failure, in words that help its author."""
-    passages = returned.passages if isinstance(returned, Dossier) else returned
-    if not isinstance(passages, Sequence) or isinstance(passages, (str, bytes)):
-        raise TypeError(f"retrieve() returned {type(returned).__name__}; return a list of Passage, best first")
-    wrong = next((p for p in passages if not isinstance(p, Passage)), None)
-    if wrong is not None:
-        raise TypeError(f"retrieve() returned a list with a {type(wrong).__name__} in it; every item must be a Passage")
-    dossier = dossier_of(passages)
-    try:
-        check_passages(dossier)
-    except ValueError as error:
-        raise TypeError(f"retrieve() returned a Passage that was made without validation: {error}") from error
-    return dossier
-
-
-def classify(error: Exception) -> tuple[Status, str]:
-    """The status of a cell whose memory raised.
-
-    Raises:
-        EnvironmentProblem: it was the disk, which is nobody's failure.
-    """
-    if isinstance(error, NoStore):
-        return error.status, redact(str(error))
-    if isinstance(error, LimitReached):
-        return Status.MEMORY_TIMEOUT, f"nothing retrieved after {error.seconds:g} s"
-    full = disk_error(error)
-    if full is not None:
-        raise problem(Path(full.filename or "the store"), full) from error
-    if is_network(error):
-        return Status.NETWORK, describe(error)
-    if isinstance(error, TimeoutError):
-        return Status.MEMORY_TIMEOUT, describe(error)
-    if isinstance(error, MemoryFailure):
-        return Status.MEMORY_EMPTY_STORE, describe(error)
-    return Status.MEMORY_CRASH, describe(error)
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

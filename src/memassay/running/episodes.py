@@ -21,8 +21,9 @@ from memassay.running.answering import Answering, workdir
 from memassay.running.build import Stores
 from memassay.running.calls import call
 from memassay.running.plan import Plan
-from memassay.runs.folder import RunFolder, key_of, to_line
+from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter, read_lines
+from memassay.runs.records import key_of, to_line
 
 _STEPS, _STATE = "steps.jsonl", "state"
 _SECONDS = 120.0

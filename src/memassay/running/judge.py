@@ -14,8 +14,9 @@ from memassay.running.calls import redact, without_secrets
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
 from memassay.running.money import Purse
-from memassay.runs.folder import FINAL, Counted, Key, RunFolder, key_of, to_line
+from memassay.runs.folder import FINAL, Counted, RunFolder
 from memassay.runs.lines import LineWriter
+from memassay.runs.records import Key, key_of, to_line
 
 AT_ONCE = 4
 """Questions that wait for a judge's model at a time."""

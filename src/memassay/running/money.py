@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memassay.core.types import Usage
-from memassay.runs.folder import FINAL, Key, RunFolder, answer_head, verdict_head
+from memassay.runs.folder import FINAL, RunFolder
 from memassay.runs.lines import NewLines
+from memassay.runs.records import Key, answer_head, verdict_head
 
 
 def paid(usage: Usage) -> float:

@@ -29,8 +29,9 @@ from memassay.running.pair_judges import PairModelJudge
 from memassay.running.plan import Plan, pairs_of
 from memassay.running.probes import probes, spread
 from memassay.running.usage import usage_of_verdicts
-from memassay.runs.folder import FINAL, Counted, Key, RunFolder, key_of, to_line
+from memassay.runs.folder import FINAL, Counted, RunFolder
 from memassay.runs.lines import LineWriter
+from memassay.runs.records import Key, key_of, to_line
 
 _PROBE = "probe:"
 _NO_MONEY = "comparing stopped at --max-usd; a higher one goes on: memassay judge RUN --max-usd …"

@@ -3,70 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import os
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from memassay.core import registry
 from memassay.core.contracts import Suite
-from memassay.core.digest import digest_of
-from memassay.core.errors import DataError, GuardError
-from memassay.core.registry import Source, bind_options
-from memassay.core.types import Arm, BuildReport, Task
+from memassay.core.errors import GuardError
+from memassay.core.registry import bind_options
 from memassay.running.answering import ready
 from memassay.running.build import Stores, make_memories
 from memassay.running.contenders import without_places
 from memassay.running.controls import expectations
-from memassay.running.drive import Driver, Tally
+from memassay.running.drive import Driver
 from memassay.running.estimate import purse_of
-from memassay.running.experiment import Experiment, JudgeEntry, experiment_of
+from memassay.running.experiment import Experiment, JudgeEntry
 from memassay.running.judge import judge_run
 from memassay.running.judge import unjudged as unjudged_by
 from memassay.running.judges import ModelJudge, live, model_judges, model_name, with_kept
 from memassay.running.markers import MARKER
+from memassay.running.observing import Observer, Silent
 from memassay.running.pair_judges import PairModelJudge, pair_judges
 from memassay.running.pairing import compare_pairs
-from memassay.running.plan import Plan, grading_of, load_suite, make_plan, own_controls, tasks_digest
+from memassay.running.plan import Plan, make_plan
 from memassay.running.registration import log_amendments, refuse_other, register
+from memassay.running.rereading import checked_tasks, plan_of, unavailable_arms
 from memassay.running.summarise import summarise
+from memassay.running.surroundings import environment
 from memassay.runs.folder import RunFolder
 from memassay.runs.lines import LineWriter
-from memassay.version import __version__
-
-
-class Observer(Protocol):
-    """What watches a run (a progress bar, or nothing)."""
-
-    def stage(self, name: str, total: int | None) -> None: ...
-
-    def building(self, text: str) -> None:
-        """What is being built and how far it is; called from the thread of the memory."""
-        ...
-
-    def built(self, report: BuildReport) -> None: ...
-
-    def drove(self, tally: Tally) -> None: ...
-
-    def judged(self) -> None: ...
-
-
-class Silent:
-    """Watches nothing."""
-
-    def stage(self, name: str, total: int | None) -> None: ...
-
-    def building(self, text: str) -> None: ...
-
-    def built(self, report: BuildReport) -> None: ...
-
-    def drove(self, tally: Tally) -> None: ...
-
-    def judged(self) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -257,87 +224,6 @@ def conclude(
     return summary
 
 
-_FIXED = (
-    "suite",
-    "stage",
-    "tokens",
-    "budgets",
-    "ks",
-    "categories",
-    "limit",
-    "builds",
-    "repetitions",
-    "seed",
-    "controls",
-    "limits",
-    "primary",
-)
-
-
-def plan_of(run: RunFolder) -> Plan:
-    """The plan of a run, from its folder alone: no data file, no store.
-
-    Raises:
-        DataError: the folder is damaged.
-        UnknownName: its suite is not installed here.
-    """
-    manifest = run.manifest
-    identity = manifest["identity"]
-    if digest_of(identity) != manifest.get("identity_digest"):
-        raise DataError(f"{run.path}/manifest.json was changed: its identity is not the one of its digest; restore it.")
-    # What can change a number comes from the guarded identity; the rest (the suite's options) is only how it was said.
-    fixed = {name: identity[name] for name in _FIXED if name in identity} | {"scopes": identity["conversations"]}
-    experiment = experiment_of({**manifest["experiment"], **fixed})
-    suite = load_suite(experiment)
-    grading = grading_of(experiment)
-    arms = []
-    sources: dict[str, Source] = {}
-    for name, entry in identity["arms"].items():
-        fields = dict(entry)
-        source = fields.pop("source", None)
-        fields.pop("agent_source", None)
-        fields.pop("says", None)
-        fields.pop("instructions", None)
-        arms.append(Arm(name=name, **fields))
-        if source:
-            sources[fields["memory"]] = Source.parse(fields["memory"], source)
-    order = [*experiment.memories, *(a.name for a in arms if a.role == "control")]
-    rank = {name: number for number, name in enumerate(order)}
-    arms.sort(key=lambda a: rank.get(a.name, len(order)))
-    return Plan(
-        experiment=experiment,
-        suite=suite,
-        grading=grading,
-        metrics=tuple(suite.metrics(grading)),
-        judges=tuple(suite.judges(grading)),
-        arms=tuple(arms),
-        tasks=checked_tasks(run),
-        corpora={},
-        sources=sources,
-        all_tasks=0,
-        identity=identity,
-        own_controls=own_controls(suite) if experiment.controls else (),
-    )
-
-
-def checked_tasks(run: RunFolder) -> tuple[Task, ...]:
-    """The frozen tasks of a run.
-
-    Raises:
-        DataError: they are not the ones of the run's identity.
-    """
-    tasks = tuple(run.tasks())
-    if tasks_digest(tasks) != run.manifest["identity"].get("tasks"):
-        raise DataError(f"{run.path}/tasks.jsonl is not what the manifest says; restore it from a copy.")
-    return tasks
-
-
-def unavailable_arms(run: RunFolder) -> dict[str, str]:
-    """Arms of a run that said they cannot be measured, with the reason."""
-    last = {report.memory: report for report in run.builds()}
-    return {name: report.detail for name, report in last.items() if report.status == "unavailable"}
-
-
 def rejudge(
     run: RunFolder,
     observer: Observer | None = None,
@@ -382,35 +268,3 @@ def sections_of(summary: Mapping[str, Any]) -> list[Any]:
         return list(suite.sections(summary))
     except Exception:
         return []
-
-
-def environment() -> dict[str, Any]:
-    """What is recorded of a writer: versions and machine, nothing secret, nothing that names a person."""
-    libraries = ("bm25s", "bpe-openai", "numpy", "pydantic", "PyStemmer", "scipy")
-    return {
-        "memassay": __version__,
-        "python": platform.python_version(),
-        "libraries": {name: importlib.metadata.version(name) for name in libraries},
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "source_dirty": _source_dirty(),
-    }
-
-
-def _source_dirty() -> bool | None:
-    """Whether memassay runs from a checkout with uncommitted changes; None where that cannot be told."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists():
-        return None
-    child = {k: os.environ[k] for k in ("PATH", "SYSTEMROOT") if k in os.environ}
-    try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(root), "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True,
-            timeout=10,
-            check=True,
-            env=child,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return bool(done.stdout.strip())

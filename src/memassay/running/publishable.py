@@ -9,7 +9,8 @@ from typing import Any
 from memassay.running.contenders import SPEAKS
 from memassay.running.markers import MARKER
 from memassay.running.plan import Plan, is_sample
-from memassay.runs.folder import Counted, Key, RunFolder
+from memassay.runs.folder import Counted, RunFolder
+from memassay.runs.records import Key
 from memassay.stats import Band
 
 PROVIDER_SHARE = 0.01

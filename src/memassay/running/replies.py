@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from memassay.judging.verdicts import REPLIED
 from memassay.running.plan import Plan
-from memassay.runs.folder import FINAL, Counted, Key, RunFolder
+from memassay.runs.folder import FINAL, Counted, RunFolder
+from memassay.runs.records import Key
 
 
 def other_models(run: RunFolder, plan: Plan, counted: Mapping[Key, Counted]) -> list[str]:

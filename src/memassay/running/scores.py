@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from memassay.core.errors import DataError
 from memassay.core.types import Judgement, Task
-from memassay.runs.folder import FINAL, Counted, Key, key_of
+from memassay.runs.folder import FINAL, Counted
+from memassay.runs.records import Key, key_of
 from memassay.stats import Clusters
 
 Vector = npt.NDArray[np.float64]

@@ -25,8 +25,9 @@ from memassay.running.registration import registration_of
 from memassay.running.replies import other_models
 from memassay.running.scores import Mask, Scores, merged
 from memassay.running.usage import Used, attempts_cost, judging_bill, judging_usage, used
-from memassay.runs.folder import RunFolder, key_of
+from memassay.runs.folder import RunFolder
 from memassay.runs.ledger import log_test_read
+from memassay.runs.records import key_of
 from memassay.stats import Band, Clusters, Design, cluster_mean, rerun_noise
 from memassay.version import __version__
 

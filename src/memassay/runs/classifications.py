@@ -12,8 +12,8 @@ from pathlib import Path
 
 from memassay.core.errors import DataError
 from memassay.core.types import CellKey
-from memassay.runs.folder import Key, key_of
 from memassay.runs.lines import LineWriter, read_lines
+from memassay.runs.records import Key, key_of
 
 FILE = "classifications.jsonl"
 KINDS: Mapping[str, str] = {

@@ -22,24 +22,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memassay.core.digest import canonical_json, digest_of
 from memassay.core.errors import DataError
-from memassay.core.types import Answer, BuildReport, CellKey, Dossier, Judgement, Passage, Status, Task
+from memassay.core.types import Answer, BuildReport, Dossier, Judgement, Status, Task
 from memassay.runs.blobs import Blobs
 from memassay.runs.guard import guard
 from memassay.runs.lines import LineWriter, disk_errors, read_lines, write_whole
+from memassay.runs.records import Key, answer_head, key_of, parsed, passages_json, passages_of, to_line, verdict_head
 
 FORMAT = 1
 M = TypeVar("M", bound=BaseModel)
-Key = tuple[str, str, int, int]
-_PASSAGES = TypeAdapter(tuple[Passage, ...])
 
 
 FINAL = ("answered", "memory")
 """Kinds of status that finish a cell; provider and harness failures are tried again."""
-_STATUS = {str(status): status for status in Status}
 
 
 class Counted(NamedTuple):
@@ -55,11 +53,6 @@ class Counted(NamedTuple):
 def mark_of(record: Mapping[str, Any]) -> str:
     """What tells one attempt's record from another of the same cell and number (two writers, a copied segment)."""
     return digest_of([record["status"], [[s["status"], s.get("dossier"), s.get("text")] for s in record["steps"]]])[:16]
-
-
-def key_of(cell: CellKey) -> Key:
-    """A cell's key as a tuple: task, arm, build, repetition."""
-    return cell.task, cell.arm, cell.build, cell.repetition
 
 
 class RunFolder:
@@ -238,7 +231,7 @@ class RunFolder:
         for name, segment in enumerate(self.segments()):
             for number, record in read_lines(segment):
                 if (name, number) in places:
-                    yield _model(segment, number, record, Answer)
+                    yield parsed(segment, number, record, Answer)
 
     def answers(self) -> tuple[dict[Key, Answer], dict[str, int]]:
         """All counted answers by key, and how many records do not count. For runs that fit in memory."""
@@ -369,7 +362,7 @@ class RunFolder:
     def dossier(self, digest: str) -> Dossier:
         """The dossier under a blob digest."""
         try:
-            passages = _PASSAGES.validate_json(self.dossiers.get(digest))
+            passages = passages_of(self.dossiers.get(digest))
         except ValidationError as error:
             raise DataError(f"dossiers/{digest[:12]}… holds no passages; restore the run folder.") from error
         return Dossier(status="ok" if passages else "empty", passages=passages, digest=digest)
@@ -396,74 +389,4 @@ class RunFolder:
     @staticmethod
     def _records(path: Path, model: type[M]) -> Iterator[M]:
         for number, record in read_lines(path):
-            yield _model(path, number, record, model)
-
-
-def _model(path: Path, number: int, record: dict[str, Any], model: type[M]) -> M:
-    try:
-        return model.model_validate(record)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"{path.name}, line {number}: {field}: {first['msg']}. Was it written by another version of memassay?"
-        ) from error
-
-
-def _key(cell: Mapping[str, Any]) -> Key:
-    key = cell["task"], cell["arm"], cell["build"], cell["repetition"]
-    if not (
-        isinstance(key[0], str) and isinstance(key[1], str) and isinstance(key[2], int) and isinstance(key[3], int)
-    ):
-        raise TypeError("not a cell")
-    return key
-
-
-def answer_head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, Status, int]:
-    """The cell of an answer record, how it ended, and which attempt it was.
-
-    Raises:
-        DataError: it is no answer record.
-    """
-    try:
-        attempt = record["attempt"]
-        if not isinstance(attempt, int):
-            raise TypeError("not an attempt")
-        return _key(record["cell"]), _STATUS[record["status"]], attempt
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{path.name}, line {number} is not an answer record; restore the file from a copy.") from error
-
-
-def verdict_head(path: Path, number: int, record: Mapping[str, Any]) -> tuple[Key, tuple[int, str]]:
-    """The cell of a judgement record, and which answer of it was judged: the attempt and its mark.
-
-    Raises:
-        DataError: it is no judgement record.
-    """
-    try:
-        return _key(record["subjects"][0]), (record["attempt"], record.get("answer", ""))
-    except (KeyError, TypeError, IndexError) as error:
-        raise DataError(f"{path.name}, line {number} is not a judgement.") from error
-
-
-def passages_json(dossier: Dossier) -> str:
-    """The passages as they are stored.
-
-    Raises:
-        ValueError: a field of a passage is not what its type says (it was made without validation).
-    """
-    return _PASSAGES.dump_json(dossier.passages, exclude_defaults=True, warnings="error").decode()
-
-
-def check_passages(dossier: Dossier) -> None:
-    """Refuse passages that could be stored and then not be read.
-
-    Raises:
-        ValueError: a field of a passage is not what its type says.
-    """
-    _PASSAGES.validate_json(passages_json(dossier))
-
-
-def to_line(record: BaseModel) -> str:
-    """A record as one JSON line; fields in declared order, so that a resume finds key and status first."""
-    return json.dumps(record.model_dump(mode="json"), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            yield parsed(path, number, record, model)

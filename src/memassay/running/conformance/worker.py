@@ -26,7 +26,7 @@ from memassay.core.types import Dossier, Passage, Query, StoreRef
 from memassay.running.calls import call, describe, is_network, redact
 from memassay.running.conformance.samples import corpus
 from memassay.running.conformance.watch import Watch
-from memassay.runs.folder import check_passages
+from memassay.runs.records import check_passages
 
 NO_SUCH_SETTING = "no_such_setting"
 # Threads change places this often while they read together, so that a race shows in a second and not in a week.
