@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import JsonValue
 
 from memassay.core.types import BuildReport, Estimate
 from memassay.running.comparisons import compare_arms
@@ -15,6 +14,7 @@ from memassay.running.conclusions import conclusion_of
 from memassay.running.contenders import SPEAKS, without_places
 from memassay.running.controls import check_controls, check_own, check_suite
 from memassay.running.estimate import WANTED_POWER, primary_in_words, primary_power
+from memassay.running.footprint import footprint
 from memassay.running.gathering import Gathered, gather
 from memassay.running.judges import ModelJudge
 from memassay.running.markers import MARKER
@@ -251,7 +251,7 @@ def _arm(
             },
         },
         "repetitions": _repetitions(scores, name, answer_metrics(plan)) if plan.experiment.repetitions > 1 else {},
-        "usage": _usage(
+        "usage": footprint(
             scores, name, usage.retrievals if plan.answers else usage.walls, [b for b in builds if b.memory == name]
         ),
     }
@@ -357,42 +357,6 @@ def _flat(found: dict[str, Any]) -> dict[str, Any]:
 def _cluster_mean(scores: Scores, arm: str, metric: str) -> float | None:
     keep = scores.defined(arm, metric)
     return cluster_mean(scores.values[arm][metric][keep], scores.clusters(keep)) if keep.any() else None
-
-
-def _usage(scores: Scores, arm: str, walls: Sequence[float], builds: Sequence[BuildReport]) -> dict[str, Any]:
-    made = list(
-        {b.store.key if b.store else f"-{b.scope}": b for b in builds if not b.scope.endswith("+marker")}.values()
-    )
-    tokens = scores.labels.get(arm, {}).get("tokens", np.zeros(0))
-    costs = [b.usage.cost_usd for b in made if b.usage.cost_usd is not None]
-    return {
-        "build": {
-            "stores": len(made),
-            "seconds": round(sum(b.usage.wall_ms for b in made) / 1000, 3),
-            "bytes": sum(b.bytes or 0 for b in made),
-            "passages": sum(b.passages or 0 for b in made) or None,
-            "facts": _facts(made),
-            "cost_usd": sum(costs) if costs else None,
-        },
-        "retrieve_ms": _quantiles(walls),
-        "tokens_per_dossier": _quantiles(tokens[~np.isnan(tokens)].tolist()),
-    }
-
-
-def _facts(builds: Sequence[BuildReport]) -> dict[str, list[JsonValue]]:
-    """What builds told of themselves: by name, every value that a store has, in the order of the stores."""
-    found: dict[str, list[JsonValue]] = {}
-    for build in builds:
-        for name, value in build.facts.items():
-            if value not in found.setdefault(name, []):
-                found[name].append(value)
-    return found
-
-
-def _quantiles(values: Sequence[float]) -> dict[str, float | None]:
-    if not values:
-        return {"p50": None, "p95": None}
-    return {"p50": round(float(np.quantile(values, 0.5)), 3), "p95": round(float(np.quantile(values, 0.95)), 3)}
 
 
 def _marker_scores(run: RunFolder, plan: Plan, unavailable: Mapping[str, str]) -> dict[str, list[float | None]]:
