@@ -86,6 +86,23 @@ def test_the_question_among_other_facts_is_the_one_of_that_time(generated: tuple
     assert found.unavailable({"capture"}) == "the memory has no review queue and the memory has no changesets"
 
 
+def test_what_must_be_gone_is_every_answer_that_was_right(generated: tuple[Protocol, ...]) -> None:
+    shared = generated[0]
+    assert shared.extras is not None and shared.extras.correction is not None
+    taught, corrected = shared.recall.grading, shared.extras.correction.recall.grading
+
+    def keys(*choices: str) -> dict[str, set[str]]:
+        kept = {stage.name: stage for stage in plan(shared, choices)}
+        return {
+            name: {repr(key) for key in (kept[name].grading, kept[name].stale) if key is not None}
+            for name in ("rollback_transfer", "forget_recall")
+        }
+
+    both = {repr(taught), repr(corrected)}
+    assert keys("correct", "rollback", "forget") == {"rollback_transfer": both, "forget_recall": both}
+    assert keys("rollback", "forget") == {"rollback_transfer": {repr(taught)}, "forget_recall": {repr(taught)}}
+
+
 def test_what_a_memory_lacks_is_said(generated: tuple[Protocol, ...]) -> None:
     stages = {stage.name: stage for stage in plan(generated[0], CHOICES)}
     everything = set(WITHOUT)

@@ -52,7 +52,7 @@ class Stage:
         kind: the agent is told something, asked something, asked what it must not know, or no agent is there.
         prompt: what is said; "" without an agent.
         grading: the key, where something is asked; of ``refuse`` that of the answer that must not come.
-        stale: the key that was right before a correction.
+        stale: the key that was right before a correction, or of ``refuse`` another answer that must not come.
         after: outcomes that must not be false; where one is, the stage does not run.
         needs: what the memory must be able to.
     """
@@ -140,24 +140,30 @@ def _updated(update: Update, stale: Grading) -> Iterable[Stage]:
 
 
 def _undone(protocol: Protocol, extras: Extras, choices: Collection[str]) -> Iterable[Stage]:
-    question, correction = protocol.transfer, extras.correction
+    question, correction = protocol.transfer, _correction(protocol, extras, choices)
     stale = protocol.recall.grading
     promoted: tuple[Outcome, ...] = ("captured", "promoted")
-    if question is not None and correction is not None and "correct" in choices:
+    if correction is not None:
         yield Stage("correct", "teacher", "tell", correction.prompt, after=promoted, needs=_PROMOTED)
         again = correction.recall
         yield _ask("correct_recall", "teacher", again, stale=stale, after=promoted, needs=_PROMOTED)
         yield _ask("correct_transfer", "learner", again, stale=stale, after=promoted, needs=_LEARNT)
     if question is not None and "rollback" in choices:
         yield _act("rollback", "review", "changesets", identity="reviewer", after=promoted)
-        yield _refuse("rollback_transfer", "learner", question, None, promoted, _LEARNT)
+        corrected = correction.recall.grading if correction else None
+        yield _refuse("rollback_transfer", "learner", question, corrected, promoted, _LEARNT)
+
+
+def _correction(protocol: Protocol, extras: Extras, choices: Collection[str]) -> Update | None:
+    """The correction of promoted knowledge, where one is given."""
+    return extras.correction if protocol.transfer is not None and "correct" in choices else None
 
 
 def _crowded(protocol: Protocol, extras: Extras, choices: Collection[str]) -> Iterable[Stage]:
     """Other facts, and the question of that time; after the published stages, whose numbers they would change."""
     if not extras.interference or "interference" not in choices:
         return
-    shared = extras.correction if protocol.transfer and "correct" in choices else None
+    shared = _correction(protocol, extras, choices)
     correction = protocol.update or shared
     after: tuple[Outcome, ...] = ("captured", "promoted" if shared else "update_captured")
     for number, fact in enumerate(extras.interference, 1):
@@ -173,10 +179,11 @@ def _crowded(protocol: Protocol, extras: Extras, choices: Collection[str]) -> It
 
 
 def _forgotten(protocol: Protocol, extras: Extras, choices: Collection[str]) -> Iterable[Stage]:
-    stale = protocol.recall.grading
     if extras.forget is not None and "forget" in choices and (protocol.update or "rollback" in choices):
         # Promoted knowledge outlives its teacher's record, so forgetting is only asked for where none is left.
-        last = protocol.update.recall if protocol.update else protocol.recall
+        correction = protocol.update or _correction(protocol, extras, choices)
+        last = correction.recall if correction else protocol.recall
+        stale = protocol.recall.grading if correction else None
         yield Stage("forget", "teacher", "tell", extras.forget.prompt, after=("captured",))
         yield _refuse("forget_recall", "teacher", last, stale, ("captured",), frozenset())
 
