@@ -6,6 +6,7 @@ Every model is frozen and refuses unknown fields. The three records that are wri
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Literal
@@ -87,12 +88,14 @@ class Gold(Frozen):
         evidence: the gold units; an empty tuple means that recall is undefined for this task.
         unresolved: evidence ids of the data file that name no unit, as written there.
         excluded: why this key leaves the task out, or None.
+        truth: what else the suite's own graders go by, so that they read nothing but the run.
     """
 
     answer: str | None = None
     evidence: tuple[Evidence, ...] = ()
     unresolved: tuple[str, ...] = ()
     excluded: str | None = None
+    truth: Mapping[str, JsonValue] = Field(default_factory=dict, exclude_if=operator.not_)
 
 
 class Task(Frozen):

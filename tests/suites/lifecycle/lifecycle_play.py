@@ -15,6 +15,7 @@ from fake_platform import Knobs, Plain, Reviewed
 from memassay.core.contracts import Cell
 from memassay.core.types import Answer, CellKey, Judgement, Status, Step, Task, Toolset, Usage
 from memassay.suites.lifecycle.driving import drive
+from memassay.suites.lifecycle.frozen import freeze
 from memassay.suites.lifecycle.grading import LifecycleJudge
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.stages import CHOICES, plan
@@ -176,6 +177,14 @@ def judged(
     """The verdict on what an env holds, from its answer as it is written down."""
     answer = Answer(cell=env.cell, status=status, detail="", steps=tuple(env.steps), data="generated")
     answer = Answer.model_validate_json(answer.model_dump_json())
-    task = Task(id=protocol.id, suite="lifecycle", scope="w", cluster=protocol.id, category="c", prompt="p")
-    judge = LifecycleJudge({protocol.id: protocol}, choices)
+    task = Task(
+        id=protocol.id,
+        suite="lifecycle",
+        scope="w",
+        cluster=protocol.id,
+        category="c",
+        prompt="p",
+        gold=freeze(protocol),
+    )
+    judge = LifecycleJudge(choices)
     return judge.judge(Cell(task, answer, None))

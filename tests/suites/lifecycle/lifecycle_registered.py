@@ -91,6 +91,6 @@ def register(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def told(self: registry.Registry, name: str) -> registry.Source:
         fake = name in NAMES and NAMES[name][0] is self
-        return registry.Source(name, "fake", "1", "", "") if fake else source(self, name)
+        return registry.Source(name, "fake", "1", "code:0") if fake else source(self, name)
 
     monkeypatch.setattr(registry.Registry, "source", told)

@@ -7,7 +7,9 @@ from lifecycle_play import judged, play
 
 from memassay.core.contracts import Cell
 from memassay.core.errors import DataError
-from memassay.core.types import Answer, CellKey, Status, Step, Task
+from memassay.core.types import Answer, CellKey, Gold, Status, Step, Task
+from memassay.suites.lifecycle.cases import EVERYTHING
+from memassay.suites.lifecycle.frozen import freeze, thaw
 from memassay.suites.lifecycle.grading import (
     CAPABILITIES,
     PUBLISHED,
@@ -22,7 +24,7 @@ from memassay.suites.lifecycle.progress import Progress, attempt_of
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.records import Attempt
 from memassay.suites.lifecycle.stages import CHOICES, WITHOUT, plan
-from memassay.suites.lifecycle.strict import EVERYTHING, METRICS
+from memassay.suites.lifecycle.strict import METRICS
 from memassay.suites.lifecycle.warehouse import Warehouse
 
 
@@ -90,11 +92,17 @@ def test_what_a_stage_waits_for(generated: tuple[Protocol, ...]) -> None:
     assert not Progress(captured=False, update_captured=False, update_changed=True).opens(stages["update_recall"])
 
 
-def test_a_task_of_another_set_is_refused(generated: tuple[Protocol, ...]) -> None:
-    judge = LifecycleJudge({}, ())
+def test_a_task_without_its_protocol_is_refused() -> None:
     task = Task(id="lost", suite="lifecycle", scope="w", cluster="c", category="c", prompt="p")
-    with pytest.raises(DataError, match="'lost' is at no protocol"):
-        judge.judge(Cell(task, answer(Status.OK), None))
+    for gold in ({}, {"original": Gold(answer="1")}, {"original": Gold(truth={"id": "lost"})}):
+        with pytest.raises(DataError, match="'lost' holds no protocol"):
+            LifecycleJudge(()).judge(Cell(task.model_copy(update={"gold": gold}), answer(Status.OK), None))
+
+
+def test_a_protocol_comes_back_from_its_task_as_it_was(generated: tuple[Protocol, ...]) -> None:
+    for one in generated:
+        task = Task(id=one.id, suite="lifecycle", scope="w", cluster="c", category="c", prompt="p", gold=freeze(one))
+        assert thaw(Task.model_validate_json(task.model_dump_json())) == one
 
 
 def test_without_the_correction_the_first_answer_stays_right(

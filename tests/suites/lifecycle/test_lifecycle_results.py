@@ -13,6 +13,7 @@ from lifecycle_play import Rules, judged, play
 
 from memassay.core.contracts import Outcome
 from memassay.core.types import Estimate, Status, Task, Usage
+from memassay.suites.lifecycle.frozen import freeze
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.results import COMPARED, PER_TEMPLATE, conclude
 from memassay.suites.lifecycle.sections import sections, title_of
@@ -25,7 +26,13 @@ PLANNED = ("full", "guesses", "notes", "lost")
 
 def task(protocol: Protocol) -> Task:
     return Task(
-        id=protocol.id, suite="lifecycle", scope="w", cluster=protocol.cluster, category=protocol.template, prompt="p"
+        id=protocol.id,
+        suite="lifecycle",
+        scope="w",
+        cluster=protocol.cluster,
+        category=protocol.template,
+        prompt="p",
+        gold=freeze(protocol),
     )
 
 
@@ -56,7 +63,7 @@ def outcomes(generated: tuple[Protocol, ...], warehouse: Warehouse) -> list[Outc
 
 @pytest.fixture(scope="module")
 def results(outcomes: list[Outcome], generated: tuple[Protocol, ...]) -> dict[str, Any]:
-    return conclude(outcomes, generated, CHOICES, PLANNED)
+    return conclude(outcomes, CHOICES, PLANNED)
 
 
 def test_the_whole_in_numbers(results: dict[str, Any]) -> None:
@@ -95,16 +102,14 @@ def test_what_an_arm_changes_against_the_first(results: dict[str, Any]) -> None:
 def test_the_order_of_outcomes_does_not_matter(outcomes: list[Outcome], generated: tuple[Protocol, ...]) -> None:
     shuffled = list(outcomes)
     random.Random(5).shuffle(shuffled)
-    assert json.dumps(conclude(shuffled, generated, CHOICES, PLANNED)) == json.dumps(
-        conclude(outcomes, generated, CHOICES, PLANNED)
-    )
+    assert json.dumps(conclude(shuffled, CHOICES, PLANNED)) == json.dumps(conclude(outcomes, CHOICES, PLANNED))
 
 
 def test_a_memory_without_a_review_queue_has_null_and_a_reason(
     generated: tuple[Protocol, ...], warehouse: Warehouse
 ) -> None:
     rows = [outcome(one, "plain", warehouse, kind=Plain) for one in generated[:SOME]]
-    found = conclude(rows, generated, CHOICES, ("plain",))["arms"]["plain"]  # type: ignore[index, call-overload]
+    found = conclude(rows, CHOICES, ("plain",))["arms"]["plain"]  # type: ignore[index, call-overload]
     why = "the memory has no review queue and the memory has no changesets"
     assert found["strict"]["transfer"]["value"] is None and found["strict"]["transfer"]["reason"] == why
     assert found["unavailable"]["promote"] == why and "review" not in found["capabilities"]
@@ -117,14 +122,14 @@ def test_a_memory_without_a_review_queue_has_null_and_a_reason(
 def test_channels(generated: tuple[Protocol, ...], warehouse: Warehouse) -> None:
     knobs = Knobs(shared=False, push=False)
     rows = [outcome(one, "sinks", warehouse, kind=Reviewed, knobs=knobs) for one in generated[:SOME]]
-    strict = conclude(rows, generated, CHOICES)["arms"]["sinks"]["strict"]  # type: ignore[index, call-overload]
+    strict = conclude(rows, CHOICES)["arms"]["sinks"]["strict"]  # type: ignore[index, call-overload]
     assert strict["transfer_sink_only"]["value"] == 1.0
     assert strict["transfer_through:page"]["value"] == strict["transfer_through:description"]["value"] == 0.5
     assert strict["recall_through:insight"]["value"] == 1.0
 
 
 def test_nothing_measured(generated: tuple[Protocol, ...]) -> None:
-    found = conclude([], generated, CHOICES, PLANNED)
+    found = conclude([], CHOICES, PLANNED)
     assert (found["arms"], found["baseline"], found["said"]) == ({}, None, [])
     assert sections(found) == [] and sections({}) == []
 

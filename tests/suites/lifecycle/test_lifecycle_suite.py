@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from memassay.core.errors import DataError, UnknownName, UsageError
 from memassay.core.types import Status
 from memassay.platform.entities import dataset_urn, name_of
 from memassay.running.experiment import experiment_of
-from memassay.running.pipeline import Place, run_experiment, sections_of
+from memassay.running.pipeline import Place, rejudge, run_experiment, sections_of
+from memassay.runs.folder import RunFolder
+from memassay.suites.lifecycle import suite as suite_module
 from memassay.suites.lifecycle.prompts import ASK, REFUSE, TELL, instructions, system_prompt
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.stages import CHOICES, plan
@@ -218,6 +221,23 @@ def test_a_provider_that_fails_costs_an_attempt_and_no_number(tmp_path: Path) ->
     assert summary["arms"]["platform"]["metrics"]["pass"]["value"] == 1.0
     lines = (tmp_path / "r" / "answers-1of1.jsonl").read_text("utf-8").splitlines()
     assert sorted(json.loads(line)["status"] for line in lines) == ["ok"] * 4 + ["rate-limit"]
+
+
+@pytest.mark.usefixtures("fakes")
+def test_a_run_is_judged_from_its_folder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No protocol is made or read again: what today's generator, or a file, says has no part in it."""
+    Speaker.planned = {}
+    before = run(tmp_path / "r")
+    shutil.rmtree(tmp_path / "r" / "judgements")
+
+    def gone(*args: Any, **more: Any) -> Any:
+        raise AssertionError("judging reads the run and nothing else")
+
+    for name in ("generate", "load_protocols", "make_warehouse"):
+        monkeypatch.setattr(suite_module, name, gone)
+    after = rejudge(RunFolder.existing(tmp_path / "r"))
+    assert after["arms"] == before["arms"] and after["conclusion"] == before["conclusion"]
+    assert after["controls"] == before["controls"]
 
 
 @pytest.mark.usefixtures("fakes")

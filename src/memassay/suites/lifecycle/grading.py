@@ -12,14 +12,15 @@ from typing import Any
 from pydantic import JsonValue
 
 from memassay.core.contracts import Cell, MetricSpec
-from memassay.core.errors import DataError
 from memassay.core.types import Judgement
+from memassay.suites.lifecycle.cases import EVERYTHING, cases_of
+from memassay.suites.lifecycle.frozen import thaw
 from memassay.suites.lifecycle.progress import attempt_of, progress_of
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.records import Attempt
 from memassay.suites.lifecycle.regrading import regrade
 from memassay.suites.lifecycle.stages import lacking
-from memassay.suites.lifecycle.strict import EVERYTHING, METRICS, cases_of, passes
+from memassay.suites.lifecycle.strict import METRICS, passes
 
 VERSION = 1
 ATTEMPT, CAPABILITIES = "attempt", "capabilities"
@@ -61,15 +62,16 @@ def metric_specs() -> list[MetricSpec]:
 class LifecycleJudge:
     """Scores an attempt; see ``PUBLISHED`` and :data:`.strict.METRICS`, the latter under ``strict:NAME``.
 
+    The protocol is the one that the task was frozen with.
+
     Args:
-        protocols: by id of the task.
         choices: the extra stages that were chosen.
     """
 
     id = "lifecycle"
 
-    def __init__(self, protocols: Mapping[str, Protocol], choices: Collection[str]) -> None:
-        self._protocols, self._choices = protocols, tuple(choices)
+    def __init__(self, choices: Collection[str]) -> None:
+        self._choices = tuple(choices)
 
     @property
     def config(self) -> Mapping[str, JsonValue]:
@@ -79,12 +81,10 @@ class LifecycleJudge:
         """The verdict on one attempt.
 
         Raises:
-            DataError: the task is at a protocol that the suite does not have.
+            DataError: the task holds no protocol.
         """
         answer = cell.answer
-        protocol = self._protocols.get(cell.task.id)
-        if protocol is None:
-            raise DataError(f"The task {cell.task.id!r} is at no protocol of this suite; give the folder it came from.")
+        protocol = thaw(cell.task)
         attempt = regrade(protocol, attempt_of(protocol, answer, self._choices), self._choices)
         progress = progress_of(answer.steps)
         able: Collection[str] = progress.capabilities if progress is not None else EVERYTHING

@@ -16,25 +16,26 @@ from pydantic_core import to_jsonable_python
 
 from memassay.core.contracts import Outcome
 from memassay.core.types import Estimate
+from memassay.suites.lifecycle.cases import EVERYTHING
+from memassay.suites.lifecycle.frozen import thaw_all
 from memassay.suites.lifecycle.grading import ATTEMPT, CAPABILITIES, PUBLISHED, STRICT, STRICT_PASS
 from memassay.suites.lifecycle.intervals import paired
 from memassay.suites.lifecycle.metrics import Rate, miss_cause, published_metrics
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.records import Attempt
-from memassay.suites.lifecycle.strict import EVERYTHING, METRICS, strict_by_template, strict_metrics, strict_pass
+from memassay.suites.lifecycle.strict import METRICS, strict_by_template, strict_metrics, strict_pass
 
 PER_TEMPLATE = ("filed_acceptably", "recall", "transfer", "update", "abstention", "never_taught", "live_duplicate")
 COMPARED = (*PUBLISHED, STRICT_PASS, *(f"{STRICT}{name}" for name in METRICS))
 
 
 def conclude(
-    outcomes: Sequence[Outcome], protocols: Sequence[Protocol], choices: Collection[str], planned: Collection[str] = ()
+    outcomes: Sequence[Outcome], choices: Collection[str], planned: Collection[str] = ()
 ) -> dict[str, JsonValue]:
     """Everything that the sections of a report are made of.
 
     Args:
         outcomes: every cell of every arm, judged.
-        protocols: of the suite; those that no outcome is of are left out.
         choices: the extra stages that were chosen.
         planned: names of all arms of the run in order; the first that was measured is what others are compared with.
 
@@ -45,8 +46,7 @@ def conclude(
     for outcome in sorted(outcomes, key=lambda one: (one.task.id, one.build, one.number)):
         rows[outcome.arm].append(outcome)
     arms = [arm for arm in planned if arm in rows] + sorted(rows.keys() - set(planned))
-    asked = {outcome.task.id for outcome in outcomes}
-    played = [protocol for protocol in protocols if protocol.id in asked]
+    played = thaw_all(outcome.task for outcome in outcomes)
     k = 1 + max((outcome.number for outcome in outcomes), default=0)
     tables = {arm: _arm(rows[arm], played, choices, k) for arm in arms}
     found: dict[str, Any] = {

@@ -13,16 +13,16 @@ from memassay.core.contracts import Control, Env, Grading, Judge, MetricSpec, Ou
 from memassay.core.digest import digest_text
 from memassay.core.errors import UnknownName, UsageError
 from memassay.core.report import Section
-from memassay.core.types import Arm, Corpus, DataKind, Gold, Task
+from memassay.core.types import Arm, Corpus, DataKind, Task
 from memassay.suites.lifecycle import sections as drawn
 from memassay.suites.lifecycle.canonical import extras_digest, published_hash
 from memassay.suites.lifecycle.driving import drive
+from memassay.suites.lifecycle.frozen import freeze, thaw
 from memassay.suites.lifecycle.grading import NEVER_TAUGHT, PASS, LifecycleJudge, metric_specs
 from memassay.suites.lifecycle.holdings import Holdings, holdings_for, holdings_of
 from memassay.suites.lifecycle.loading import load_protocols
 from memassay.suites.lifecycle.prompts import instructions
 from memassay.suites.lifecycle.protocol import Extras, Protocol
-from memassay.suites.lifecycle.protocol import Grading as Key
 from memassay.suites.lifecycle.results import conclude
 from memassay.suites.lifecycle.stages import CHOICES, plan
 from memassay.suites.lifecycle.templates import DEFAULT_PROTOCOLS, generate
@@ -141,7 +141,7 @@ class Lifecycle:
             "warehouse": self.holdings.digest,
             "choices": list(self._choices),
             "prompts": digest_text(instructions()),
-            "tool_budget": "told, not enforced",
+            "tool_budget": "told, and enforced by memories that can",
         }
 
     def corpora(self) -> Sequence[Corpus]:
@@ -163,22 +163,18 @@ class Lifecycle:
 
     async def drive(self, task: Task, env: Env) -> None:
         """Take a protocol through its stages."""
-        protocol = self._protocol[task.id]
+        protocol = thaw(task)
         stages = plan(protocol, self._choices)
         if env.cell.arm == UNTAUGHT.name:
             stages = tuple(stage for stage in stages if stage.name == NEVER)
         await drive(protocol, stages, env)
-
-    @cached_property
-    def _protocol(self) -> Mapping[str, Protocol]:
-        return {protocol.id: protocol for protocol in self.protocols}
 
     def instructions(self, access: Sequence[str], memory: str = "") -> str:
         """What agents are told, all stages together: for the manifest."""
         return instructions()
 
     def judges(self, grading: Grading) -> Sequence[Judge]:
-        return [LifecycleJudge(self._protocol, self._choices)]
+        return [LifecycleJudge(self._choices)]
 
     def metrics(self, grading: Grading) -> Sequence[MetricSpec]:
         """The published metrics under their names, then ours under ``strict:``."""
@@ -195,7 +191,7 @@ class Lifecycle:
 
     def conclude(self, outcomes: Sequence[Outcome], planned: Sequence[str] = ()) -> Mapping[str, JsonValue]:
         """The published table and the strict one of each arm, and what each arm changes against the first."""
-        return conclude(outcomes, self.protocols, self._choices, planned)
+        return conclude(outcomes, self._choices, planned)
 
     def sections(self, summary: Mapping[str, Any]) -> Sequence[Section]:
         """From the summary alone."""
@@ -226,9 +222,5 @@ def _task(protocol: Protocol) -> Task:
         category=protocol.template or kind,
         prompt=protocol.recall.prompt,
         payload=payload,
-        gold={"original": Gold(answer=_answer(protocol.recall.grading))},
+        gold=freeze(protocol),
     )
-
-
-def _answer(key: Key) -> str:
-    return key.aliases[0] if key.kind == "entity" else f"{key.value:.15g}"
