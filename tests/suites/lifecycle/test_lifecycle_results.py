@@ -138,7 +138,7 @@ def test_sections_hold_every_table(results: dict[str, Any]) -> None:
     found = {section.title: section for section in sections(results)}
     assert list(found) == [
         "Published metrics", "Strict metrics", "How the fact arrived", "By template", "pass^k",
-        "What changes against full", "Stages and supersedes",
+        "Calls and tokens by stage", "What changes against full", "Stages and supersedes",
     ]  # fmt: skip
     for section in found.values():
         for table in section.tables:
@@ -147,6 +147,13 @@ def test_sections_hold_every_table(results: dict[str, Any]) -> None:
     named = {row[0]: row[1:] for row in rates.rows}
     first = named["capture, on the intended dataset"][0]
     assert isinstance(first, Estimate) and (first.value, first.n) == (1.0, 8)
+    assert [table.title for table in found["By template"].tables] == ["full", "guesses", "notes"]
+    calls, tokens = found["Calls and tokens by stage"].tables
+    assert calls.rows[0][0] == "teach" and {row[0] for row in calls.rows} >= {"recall", "transfer", "forget_recall"}
+    asked = results["arms"]["full"]["stages"]
+    assert asked["teach"]["sessions"] == 8 and asked["transfer"]["sessions"] == 4
+    assert asked["teach"]["tool_calls"] > 0 and calls.rows[0][1] == f"{asked['teach']['tool_calls']:.1f}"
+    assert len(tokens.rows) == len(calls.rows)
     changes = {(row[0], row[1]) for row in found["What changes against full"].tables[0].rows}
     assert ("guesses", "nothing is claimed that nobody taught (strict)") in changes
     assert ("guesses", "the teacher recalls, in a new session (strict)") not in changes, "it is the same in both"

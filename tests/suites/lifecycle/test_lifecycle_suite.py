@@ -168,8 +168,9 @@ def test_a_run_from_its_defaults(tmp_path: Path) -> None:
     assert said.startswith("platform: passed 4 of 4, recalled 4 of 4, passed on 2 of 2, corrected 2 of 2, abstained 4")
     assert said.endswith("never taught 0%.")
     titles = [section.title for section in sections_of(summary)]
-    assert titles[-6:] == [
-        "Published metrics", "Strict metrics", "How the fact arrived", "By template", "pass^k", "Stages and supersedes",
+    assert titles[-7:] == [
+        "Published metrics", "Strict metrics", "How the fact arrived", "By template", "pass^k",
+        "Calls and tokens by stage", "Stages and supersedes",
     ]  # fmt: skip
     assert not (tmp_path / "r" / "partial").exists()
 

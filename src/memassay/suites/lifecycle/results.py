@@ -22,10 +22,21 @@ from memassay.suites.lifecycle.grading import ATTEMPT, CAPABILITIES, PUBLISHED, 
 from memassay.suites.lifecycle.intervals import paired
 from memassay.suites.lifecycle.metrics import Rate, miss_cause, published_metrics
 from memassay.suites.lifecycle.protocol import Protocol
-from memassay.suites.lifecycle.records import Attempt
+from memassay.suites.lifecycle.records import Attempt, Episode
+from memassay.suites.lifecycle.stages import PUBLISHED as STAGES
 from memassay.suites.lifecycle.strict import METRICS, strict_by_template, strict_metrics, strict_pass
 
 PER_TEMPLATE = ("filed_acceptably", "recall", "transfer", "update", "abstention", "never_taught", "live_duplicate")
+EFFORT = (
+    "tool_calls",
+    "tool_errors",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_creation_tokens",
+    "wall_ms",
+)
+"""What a session takes, by the published names."""
 COMPARED = (*PUBLISHED, STRICT_PASS, *(f"{STRICT}{name}" for name in METRICS))
 
 
@@ -86,6 +97,7 @@ def _arm(rows: Sequence[Outcome], protocols: Sequence[Protocol], choices: Collec
             | {name: measured[name] for name in PER_TEMPLATE}
             for template, measured in templates.items()
         },
+        "stages": _effort(attempts),
         "supersedes": _supersedes(attempts),
     }
 
@@ -100,6 +112,21 @@ def _attempt(row: Outcome) -> Attempt:
 
 def _unavailable(attempts: Sequence[Attempt]) -> dict[str, str]:
     return dict(sorted({stage: why for one in attempts for stage, why in one.unavailable.items()}.items()))
+
+
+def _effort(attempts: Sequence[Attempt]) -> dict[str, dict[str, float]]:
+    """What a session of each stage took on average, in the order in which stages are played."""
+    sessions: defaultdict[str, list[Episode]] = defaultdict(list)
+    for attempt in attempts:
+        for episode in attempt.episodes:
+            sessions[episode.stage].append(episode)
+    order = [*STAGES, *sorted(sessions.keys() - set(STAGES))]
+    return {
+        stage: {"sessions": len(held)}
+        | {name: round(sum(getattr(one, name) for one in held) / len(held), 1) for name in EFFORT}
+        for stage in order
+        if (held := sessions.get(stage))
+    }
 
 
 def _supersedes(attempts: Sequence[Attempt]) -> list[dict[str, Any]]:

@@ -29,6 +29,15 @@ _RATES: Mapping[str, str] = {
     "pass_k": "pass^k",
 }
 _THROUGH = "_through:"
+_EFFORT: Mapping[str, tuple[str, ...]] = {
+    "Tool calls of a session": ("tool_calls",),
+    "Tokens of a session, cached ones too": (
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_creation_tokens",
+    ),
+}
 _COUNTS: Mapping[str, str] = {
     "n": "protocols",
     "attempts": "attempts",
@@ -41,7 +50,14 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     """Every section; none for a mapping that is not of ``conclude``."""
     if not results.get("arms"):
         return []
-    found = [_published(results), _strict(results), _channels(results), _templates(results), _passes(results)]
+    found = [
+        _published(results),
+        _strict(results),
+        _channels(results),
+        _templates(results),
+        _passes(results),
+        _effort(results),
+    ]
     if results["ablation"]:
         found.append(_ablation(results))
     return [*found, _left_out(results)]
@@ -102,15 +118,34 @@ def _channels(results: Mapping[str, Any]) -> Section:
 
 def _templates(results: Mapping[str, Any]) -> Section:
     columns = (Column(title="template"), *(Column(title=_plain(name), kind="estimate") for name in PER_TEMPLATE))
-    arm = results["baseline"]
-    rows = [
-        (template or "(none)", *(_estimate(found[name]) for name in PER_TEMPLATE))
-        for template, found in results["arms"][arm]["templates"].items()
-    ]
+    tables = []
+    for arm in results["order"]:
+        rows = [
+            (template or "(none)", *(_estimate(found[name]) for name in PER_TEMPLATE))
+            for template, found in results["arms"][arm]["templates"].items()
+        ]
+        tables.append(Table(title=arm, columns=columns, rows=tuple(rows)))
     return Section(
-        title="By template",
-        text=f"Strict metrics of the protocols of each template, in the arm {arm}; summary.json has those of all arms.",
-        tables=(Table(title=arm, columns=columns, rows=tuple(rows)),),
+        title="By template", text="Strict metrics of the protocols of each template, by arm.", tables=tuple(tables)
+    )
+
+
+def _effort(results: Mapping[str, Any]) -> Section:
+    """What a session of each stage took; stages in the order of the first arm that has them."""
+    arms = results["order"]
+    stages = dict.fromkeys(stage for arm in arms for stage in results["arms"][arm]["stages"])
+    tables = []
+    for title, names in _EFFORT.items():
+        rows: list[tuple[Value, ...]] = []
+        for stage in stages:
+            held = [results["arms"][arm]["stages"].get(stage) for arm in arms]
+            rows.append((stage, *(None if one is None else f"{sum(one[name] for name in names):,.1f}" for one in held)))
+        tables.append(Table(title=title, columns=_columns(arms, "text", first="stage"), rows=tuple(rows)))
+    return Section(
+        title="Calls and tokens by stage",
+        text="Means over the sessions of a stage. Tokens are the model's own counts, and 0 where no model was asked; "
+        "summary.json has input, output and both sides of the cache apart.",
+        tables=tuple(tables),
     )
 
 
