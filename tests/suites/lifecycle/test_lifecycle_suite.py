@@ -53,6 +53,22 @@ def test_a_task_for_each_protocol(suite: Lifecycle) -> None:
     assert len(kinds) == 4, "both sinks, corrected and passed on"
 
 
+def test_how_many_other_facts_are_taught_is_a_setting(suite: Lifecycle) -> None:
+    many = Lifecycle(count=4, interference=5)
+    for one, usual in zip(many.protocols, Lifecycle(count=4).protocols, strict=True):
+        assert one.extras is not None and usual.extras is not None
+        assert (len(one.extras.interference), len(usual.extras.interference)) == (5, 3)
+        names = [stage.name for stage in plan(one, CHOICES)]
+        assert names.index("interference.5") + 1 == names.index("interference_recall")
+    assert many.identity() != Lifecycle(count=4).identity()
+    assert not any("interference" in stage.name for one in Lifecycle(count=4, interference=0).protocols
+                   for stage in plan(one, CHOICES))  # fmt: skip
+    with pytest.raises(UsageError, match="ask for 0 to 12"):
+        Lifecycle(count=4, interference=13).tasks()
+    with pytest.raises(UsageError, match="of generated protocols"):
+        Lifecycle(protocols="here", interference=1)
+
+
 def test_the_corpus_is_a_warehouse_and_its_catalogue(suite: Lifecycle, tmp_path: Path) -> None:
     [corpus] = suite.corpora()
     held = corpus.native
