@@ -11,6 +11,11 @@ from hotpotqa_kit import scores
 from kit import ROOT, Cli
 
 DATA = ROOT.parent / "shared" / "data"
+# The declared settings of the published rows, benchmarks/locomo/anchors.py.
+PUBLISHED = {
+    "unit": "window", "window": 5, "stride": 2, "k1": 1.5, "b": 0.75, "stemmer": "english", "stop_words": "questions",
+    "dates": "day", "index_dates": False, "title_weight": 2, "fill": "oldest",
+}  # fmt: skip
 
 
 def real(name: str) -> Path:
@@ -67,12 +72,18 @@ def test_the_goal_on_the_dev_questions_is_met(cli: Cli, workplace: Path) -> None
 @pytest.mark.data
 @pytest.mark.slow
 def test_lexical_is_within_three_points_of_the_anchor(cli: Cli, workplace: Path) -> None:
-    """BM25 of goals.md over title (twice) and body, no links: .322 @2, .612 @5, .820 @10, .924 @20."""
+    """BM25 of goals.md over title (twice) and body, no links: .322 @2, .612 @5, .820 @10, .924 @20.
+
+    ``published`` has the declared settings of the reproduction. The defaults were chosen on other questions to be
+    better, and may be above the row by any amount.
+    """
+    flags = [word for name, value in PUBLISHED.items() for word in ("--set", f"published.{name}={str(value).lower()}")]
     ran = cli(
-        "run", "hotpotqa", "--links", "none", "--memory", "lexical", "--data", real("hotpot_dev_289.jsonl"),
-        "--tokens", "chars4", "--no-controls", "--out", "r", "--json",
+        "run", "hotpotqa", "--links", "none", "--memory", "lexical,published=lexical", *flags, "--data",
+        real("hotpot_dev_289.jsonl"), "--tokens", "chars4", "--no-controls", "--out", "r", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    metrics = ran.json["arms"]["lexical"]["metrics"]
+    ours, declared = (ran.json["arms"][arm]["metrics"] for arm in ("lexical", "published"))
     for key, anchor in (("both@k2", 0.322), ("both@k5", 0.612), ("both@k10", 0.820), ("both@k20", 0.924)):
-        assert abs(metrics[key]["value"] - anchor) <= 0.03, (key, metrics[key]["value"])
+        assert abs(declared[key]["value"] - anchor) <= 0.03, (key, declared[key]["value"])
+        assert ours[key]["value"] >= anchor - 0.03, (key, ours[key]["value"])

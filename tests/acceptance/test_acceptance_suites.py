@@ -40,7 +40,7 @@ class Course:
     passing: tuple[str, ...] = ("oracle", "empty", "marker")
     guarded: tuple[tuple[tuple[str, ...], str], ...] = (
         (("--memory", "files,lexical,full-context"), "arms.full-context"),
-        (("--set", "lexical.window=3"), "arms.lexical.options.window"),
+        (("--set", "lexical.window=5"), "arms.lexical.options.window"),
     )
 
     def flags(self, suite: str) -> list[str]:

@@ -39,6 +39,16 @@ def stand_in(**settings: Any) -> Hybrid:
     return Hybrid(embedder="hash", **settings)
 
 
+def defaults(memory: type[Hybrid | Lexical]) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in inspect.signature(memory).parameters.items()}
+
+
+def words(**settings: Any) -> Lexical:
+    """``lexical`` with the settings that ``hybrid`` has for it."""
+    mine = defaults(Hybrid)
+    return Lexical(**{name: mine[name] for name in defaults(Lexical)} | settings)
+
+
 def talk(*texts: str, name: str = "s1") -> Document:
     units = tuple(Unit(id=f"{name}:{n}", text=text, speaker="Ann") for n, text in enumerate(texts))
     return Document(id=name, title="Session", text="\n".join(texts), date="2023-05-08", units=units)
@@ -76,7 +86,7 @@ def test_weight_goes_from_words_to_meaning(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.parametrize("fusion", ["scores", "ranks"])
 def test_without_weight_what_matched_stands_as_in_lexical(tmp_path: Path, fusion: str) -> None:
     corpus = conversation()
-    lexical = build_and_open(Lexical(fill="none"), corpus, tmp_path / "a")
+    lexical = build_and_open(words(fill="none"), corpus, tmp_path / "a")
     store = build_and_open(stand_in(weight=0, fusion=fusion), corpus, tmp_path / "b")
     for question in ("Who painted the violin?", "tok2x5", "Ann sold a falcon"):
         expected = [p.text for p in lexical.retrieve(ask(question, budget=10**6))]
@@ -97,7 +107,7 @@ def test_its_passages_are_those_of_lexical(tmp_path: Path) -> None:
 
 
 def test_the_lexical_part_is_a_store_of_lexical_byte_for_byte(tmp_path: Path) -> None:
-    build_and_open(Lexical(window=3), conversation(), tmp_path / "a")
+    build_and_open(words(window=3), conversation(), tmp_path / "a")
     build_and_open(stand_in(window=3), conversation(), tmp_path / "b")
     assert digest_folder(tmp_path / "a") == digest_folder(tmp_path / "b" / "lexical")
 
@@ -283,12 +293,14 @@ def test_a_wrong_setting_is_one_sentence_that_names_it(wrong: dict[str, Any]) ->
     assert str(caught.value).startswith(f"Setting {setting} ") and "\n" not in str(caught.value)
 
 
-def test_passage_settings_are_those_of_lexical() -> None:
+def test_passage_settings_are_those_of_lexical_with_defaults_of_its_own() -> None:
     own = ["embedder", "fusion", "weight", "search"]
-    mine = {n: p.default for n, p in inspect.signature(Hybrid).parameters.items()}
-    theirs = {n: p.default for n, p in inspect.signature(Lexical).parameters.items()}
-    assert list(mine) == [*own, *theirs]
-    assert {name: mine[name] for name in theirs} == theirs
+    mine = defaults(Hybrid)
+    assert list(mine) == [*own, *defaults(Lexical)]
+    assert {name: mine[name] for name in ("window", "stride", "k1", "b", "stop_words", "index_dates", "fill")} == {
+        "window": 5, "stride": 2, "k1": 1.5, "b": 0.75, "stop_words": "questions", "index_dates": False,
+        "fill": "oldest",
+    }  # fmt: skip
 
 
 def test_the_page_lists_every_setting_with_its_default() -> None:

@@ -98,11 +98,12 @@ def test_how_often_a_title_counts_is_a_setting(tmp_path: Path) -> None:
     assert Lexical()._title_weight == Markdown()._index.title_weight == 2
 
 
-def test_dates_can_be_searched_when_asked_for(tmp_path: Path) -> None:
+def test_dates_can_be_searched_unless_told_otherwise(tmp_path: Path) -> None:
     corpus = corpus_of(talk("kettle", date="2023-05-08", name="may"), talk("kettle", date="2023-06-09", name="june"))
     question = ask("What happened on 9 June?")
-    assert build_and_open(Lexical(fill="none"), corpus, tmp_path / "a").retrieve(question) == []
-    (found,) = build_and_open(Lexical(fill="none", index_dates=True), corpus, tmp_path / "b").retrieve(question)
+    without = Lexical(fill="none", index_dates=False)
+    assert build_and_open(without, corpus, tmp_path / "a").retrieve(question) == []
+    (found,) = build_and_open(Lexical(fill="none"), corpus, tmp_path / "b").retrieve(question)
     assert found.doc_ids == ("june",)
 
 
@@ -160,7 +161,7 @@ def test_the_seal_says_what_was_built_and_nothing_of_where(tmp_path: Path) -> No
     build_and_open(Lexical(), conversation(), tmp_path)
     text = (tmp_path / "store.json").read_text(encoding="utf-8")
     body = json.loads(text)
-    assert body["settings"]["window"] == 5 and body["memory"] == "lexical"
+    assert body["settings"]["window"] == 3 and body["memory"] == "lexical"
     assert str(tmp_path) not in text
     assert {"documents.jsonl", "passages.jsonl", "index/bm25.json"} <= set(body["files"])
 

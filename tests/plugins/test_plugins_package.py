@@ -36,7 +36,7 @@ def test_list_names_every_memory_with_its_settings(cli: Cli) -> None:
     lexical = rows["lexical"]
     assert lexical["origin"] == "memassay" and lexical["version"] and "BM25" in lexical["summary"]
     settings = {setting["name"]: setting for setting in lexical["settings"]}
-    assert settings["window"] == {"name": "window", "type": "int", "required": False, "default": 5}
+    assert settings["window"] == {"name": "window", "type": "int", "required": False, "default": 3}
     assert settings["stemmer"]["type"] == "english|suffix|none"
     shown = cli("memory", "list")
     assert shown.code == 0 and shown.err == ""

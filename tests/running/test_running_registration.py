@@ -126,8 +126,8 @@ def test_another_run_is_refused_by_the_name_of_the_field_and_nothing_is_written(
     before = tree(out)
     with pytest.raises(GuardError, match=r"holds a different run. seed: 0 in the folder, 3 now"):
         run_experiment(experiment(seed=3), Place(out=out), amend="I want to")
-    with pytest.raises(GuardError, match=r"arms\.lexical\.options\.window: 5 in the folder, 3 now"):
-        run_experiment(experiment(memories={"lexical": {"use": "lexical", "window": 3}}), Place(out=out))
+    with pytest.raises(GuardError, match=r"arms\.lexical\.options\.window: 3 in the folder, 5 now"):
+        run_experiment(experiment(memories={"lexical": {"use": "lexical", "window": 5}}), Place(out=out))
     assert tree(out) == before
     assert run_experiment(experiment(), Place(out=out))["registration"]["first"]
 

@@ -67,16 +67,16 @@ class Lexical:
         self,
         *,
         unit: Cut = "window",
-        window: int = 5,
-        stride: int = 2,
-        k1: float = 1.5,
-        b: float = 0.75,
+        window: int = 3,
+        stride: int = 1,
+        k1: float = 2.0,
+        b: float = 1.0,
         stemmer: Stemming = "english",
-        stop_words: StopWords = "questions",
+        stop_words: StopWords = "anchor",
         dates: Dates = "day",
-        index_dates: bool = False,
+        index_dates: bool = True,
         title_weight: int = 2,
-        fill: Fill = "oldest",
+        fill: Fill = "newest",
     ) -> None:
         check_choice("unit", unit, get_args(Cut))
         check_whole("window", window, 1)
