@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= demo
+API    := build/api
 
-.PHONY: venv dev demo test check check-slow lint types contract peers lock clean
+.PHONY: venv dev demo test check check-slow check-api lint types contract peers lock clean
 
 venv: $(VENV)/.ready
 dev: $(VENV)/.ready-dev
@@ -30,8 +31,17 @@ test: dev
 	@$(BIN)/python -m compileall -q src  # hundreds of commands are started; none should compile the house anew
 	$(BIN)/python -m pytest -n 2
 
-check-slow: dev
+check-slow: dev check-api
 	$(BIN)/python -m pytest -m slow -o timeout=3600
+
+# What the platform serves against its own OpenAPI document. The checker has a venv of its own: nobody else needs its packages.
+check-api: dev $(API)/.ready
+	$(BIN)/python benchmarks/platform/interface.py --schemathesis $(API)/bin/schemathesis
+
+$(API)/.ready: requirements-api.lock | $(VENV)/.ready
+	@test -x $(API)/bin/python || $(BIN)/python -m venv $(API)
+	$(API)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements-api.lock
+	@touch $@
 
 lint: dev
 	$(BIN)/ruff check .
@@ -56,6 +66,8 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
 	  --group pyproject.toml:dev --extra hybrid --extra mcp --extra platform --extra anthropic --extra openai --extra mushroomdb \
 	  pyproject.toml requirements-build.in -c requirements.lock -o requirements-dev.lock
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet \
+	  requirements-api.in -o requirements-api.lock
 
 clean:
 	rm -rf $(VENV) build dist

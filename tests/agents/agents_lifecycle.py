@@ -33,6 +33,7 @@ from memassay.suites.lifecycle.warehouse import MEMBERS, make_warehouse
 SERVED = Toolset(servers=(Server(name="platform", url="http://127.0.0.1:9/mcp"),))
 WAREHOUSE = make_warehouse(7, 9)
 PROTOCOLS = generate(WAREHOUSE, 9)
+CALLS = PROTOCOLS[0].budget_tool_calls
 
 
 class Box:
@@ -50,7 +51,7 @@ class Box:
             info = await client.call_tool(INFO, {})
             session = json.loads(text_of(info))["session_id"]
             tools = (await client.list_tools()).tools
-            self._bridge = Bridge(client, session, tools, self._identity.email, Log(None))
+            self._bridge = Bridge(client, session, tools, self._identity.email, Log(None), CALLS)
             self.tools = self._bridge.tools
             yield self
 

@@ -31,14 +31,19 @@ ENTITY = PROTOCOLS[3]  # passed on by a description
 
 def found(*texts: str, source: str = "insights", **more: Any) -> dict[str, Any]:
     hits = [
-        {"id": str(n), "reference": f"mcp:x:{n}", "title": "A page", "text": text, **more}
+        {"ref": str(n), "reference": f"mcp:x:{n}", "source": source, "text": text, **more}
         for n, text in enumerate(texts)
     ]
     return {"groups": [{"source": source, "hits": hits}]}
 
 
+def catalogue(*urns: str) -> dict[str, Any]:
+    hits = [{"ref": urn, "reference": urn, "source": "catalog", "text": "", "entity_urns": [urn]} for urn in urns]
+    return {"groups": [{"source": "catalog", "hits": hits}]}
+
+
 def rows(value: Any) -> dict[str, Any]:
-    return {"columns": ["x"], "rows": [[value]]}
+    return {"columns": [{"name": "x", "type": "TEXT"}], "rows": [{"x": value}]}
 
 
 # -- answers -------------------------------------------------------------------------------------------------------
@@ -86,7 +91,7 @@ def test_of_several_the_newest_that_holds_is_run(monkeypatch: pytest.MonkeyPatch
         {"search": found(FACT), "trino_query": "no JSON"},
         {"search": found(FACT), "trino_query": refused("tool_error")},
         {"search": refused("rate_limited")},
-        {"search": "[]", "trino_describe_table": '{"enrichment": 3}'},
+        {"search": "[]", "trino_describe_table": '{"memory_context": 3}'},
         {},
     ],
 )
@@ -109,7 +114,7 @@ def test_it_guesses_where_it_is_set_to(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_page_that_is_only_summed_up_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = {"found": True, "document": {"content": FACT}}
+    page = {"found": True, "document": {"body": FACT}}
     box = Script(search=found("What zorblat orders are.", source="knowledge_pages"), fetch=page, trino_query=rows(3))
     assert ask(monkeypatch, box, QUESTION).text == "FINAL ANSWER: 3"
     assert box.names == ["search", "fetch", "trino_query"]
@@ -120,13 +125,14 @@ def test_a_page_that_is_only_summed_up_is_read(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_comes_along_with_a_table_counts_and_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    cut = {"reference": "mcp:insight:7", "summary": f"{FACT[:40]}\N{HORIZONTAL ELLIPSIS}"}
-    described = {"table": "orders", "urn": URN, "columns": [], "enrichment": {"memories": [cut]}}
-    read = {"found": True, "document": {"content": FACT}}
+    cut = {"reference": "mcp:insight:7", "summary": f"{FACT[:40]}\N{HORIZONTAL ELLIPSIS}", "truncated": True}
+    table = {"table": "orders", "columns": []}
+    described = f"## orders\n{json.dumps(table)}\n{json.dumps({'memory_context': [cut]})}"
+    read = {"found": True, "document": {"body": FACT}}
     box = Script(search=found(), trino_describe_table=described, fetch=read, trino_query=rows(3))
     assert ask(monkeypatch, box, QUESTION).text == "FINAL ANSWER: 3"
     assert box.names == ["search", "trino_describe_table", "fetch", "trino_query"]
-    whole = {**described, "enrichment": {"descriptions": [{"urn": URN, "description": FACT}]}}
+    whole = {**table, "semantic_context": {"urn": URN, "description": FACT}}
     pushed = Script(search=found(), trino_describe_table=whole, trino_query=rows(4))
     assert ask(monkeypatch, pushed, QUESTION).text == "FINAL ANSWER: 4"
     hidden = Script(search=found(), trino_describe_table=described, fetch={"found": False, "document": None})
@@ -152,7 +158,7 @@ def test_another_aggregate_needs_a_column_for_what_is_asked(
 ) -> None:
     box = Script(search=found(FACT), trino_describe_table=COLUMNS, trino_query=rows(2.5))
     step = ask(monkeypatch, box, AVERAGE.format(subject))
-    assert box.calls[1] == ("trino_describe_table", {"table": "main.orders"})
+    assert box.calls[1] == ("trino_describe_table", {"schema": "main", "table": "orders"})
     if column is None:
         assert (step.text, len(box.calls)) == (UNKNOWN, 2)
     else:
@@ -164,10 +170,10 @@ def test_another_aggregate_needs_a_column_for_what_is_asked(
 
 
 def test_a_fact_is_kept_on_the_dataset_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    entities = {"entities": [{"urn": URN.replace("orders", "old_orders")}, {"urn": URN}]}
-    box = Script(search=found(), datahub_search=entities, memory_capture={"id": "1"})
+    box = Script(search=[found(), catalogue(URN.replace("orders", "old_orders"), URN)], memory_capture={"id": "1"})
     assert ask(monkeypatch, box, TEACH).text == f"Kept, on {URN}."
-    assert box.names == ["search", "datahub_search", "memory_capture"]
+    assert box.names == ["search", "search", "memory_capture"]
+    assert box.calls[1][1] == {"intent": "main.orders", "sources": ["catalog"]}
     kept = {"type": "schema_entity", "content": FACT, "category": "business_context", "entity_urns": [URN]}
     assert box.calls[-1][1] == kept
 
@@ -175,8 +181,9 @@ def test_a_fact_is_kept_on_the_dataset_that_is_named(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("more", "urns"),
     [
-        ({"datahub_search": {"entities": []}, "trino_describe_table": {"table": "x", "urn": URN}}, [URN]),
-        ({"datahub_search": refused("not_found")}, []),
+        ({"trino_describe_table": {"table": "x", "urn": URN}}, [URN]),
+        ({"trino_describe_table": {"table": "x", "semantic_context": {"urn": URN, "description": ""}}}, [URN]),
+        ({"trino_describe_table": refused("not_found")}, []),
         ({}, []),
     ],
 )
@@ -192,8 +199,7 @@ def test_a_fact_without_a_dataset_goes_where_its_term_is_filed_or_to_the_nearest
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told = "I told you wrong. The 'zorblat' orders are those above 500. Update what you saved."
-    near = found("", source="entities")
-    near["groups"][0]["hits"][0]["reference"] = "urn:near"
+    near = catalogue("urn:near")
     box = Script(search=near, memory_capture={"id": "1"})
     ask(monkeypatch, box, told)
     assert box.calls[-1][1]["entity_urns"] == ["urn:near"]
@@ -207,6 +213,18 @@ def test_what_cannot_be_kept_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     long = Script(memory_capture={"id": "1"})
     ask(monkeypatch, long, "Remember what I say. A 'zorblat' is " + "\N{EURO SIGN}" * 2000)
     assert len(long.calls[-1][1]["content"].encode()) <= 4000
+
+
+def test_the_records_of_others_in_a_list_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [
+        {"id": str(number), "content": FACT, "created_by": who, "metadata": {"insight_status": "pending"}}
+        for number, who in enumerate(("me", "another"))
+    ]
+    mine = found(FACT, status="pending", captured_by="me")
+    box = Script(search=mine, memory_manage=[{"records": listed, "total": 2}, "{}"])
+    step = ask(monkeypatch, box, "Forget what I told you about the zorblat order of main.orders.")
+    assert step.text == "Forgotten: 1 of 1."
+    assert box.calls[-1][1] == {"command": "forget", "id": "0"}
 
 
 def test_own_records_of_the_term_are_forgotten_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,8 +244,12 @@ def test_own_records_of_the_term_are_forgotten_page_by_page(monkeypatch: pytest.
 # -- limits and failures -------------------------------------------------------------------------------------------
 
 
-def test_a_tool_that_wants_a_search_first_gets_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    box = Script(search=found(FACT), trino_query=[refused("search_required"), rows(5)])
+IN_WORDS = ToolResult("Search comes first. (code: search_required) Hint: Call search.", True)
+
+
+@pytest.mark.parametrize("refusal", [refused("search_required"), IN_WORDS], ids=["object", "words"])
+def test_a_tool_that_wants_a_search_first_gets_one(monkeypatch: pytest.MonkeyPatch, refusal: ToolResult) -> None:
+    box = Script(search=found(FACT), trino_query=[refusal, rows(5)])
     assert ask(monkeypatch, box, QUESTION).text == "FINAL ANSWER: 5"
     assert box.names == ["search", "trino_query", "search", "trino_query"]
 
@@ -236,6 +258,12 @@ def test_a_tool_that_wants_a_search_first_gets_one(monkeypatch: pytest.MonkeyPat
 def test_it_stays_within_its_calls(monkeypatch: pytest.MonkeyPatch, who: Rules, limits: dict[str, Any]) -> None:
     box = Script(search=found(FACT), trino_query=refused("search_required"))
     assert ask(monkeypatch, box, QUESTION, who, **limits).text == UNKNOWN
+    assert box.names == ["search", "trino_query"]
+
+
+def test_it_stops_where_its_tools_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = Script(search=found(FACT), trino_query=refused("budget_exhausted"), memory_capture={"id": "1"})
+    assert ask(monkeypatch, box, QUESTION, Rules(guesses=True)).text == UNKNOWN
     assert box.names == ["search", "trino_query"]
 
 

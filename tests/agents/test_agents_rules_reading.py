@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import ROOT
-from memassay.agents.rules.findings import definitions, findings, parsed
+from memassay.agents.rules.findings import definitions, entities, findings, table_of
 from memassay.agents.rules.prompts import Asked, Told, read
 from memassay.agents.rules.statements import adapted, clauses, statement
+from memassay.agents.rules.tools import named
 from memassay.agents.rules.words import terms, words
+from memassay.core.blocks import merged
 from memassay.suites.lifecycle.loading import load_protocols
 from memassay.suites.lifecycle.warehouse import dataset_of
 
@@ -160,7 +162,7 @@ def test_what_cannot_be_adapted_is_none(sql: str) -> None:
 
 
 def hit(text: str = KEPT, **more: Any) -> dict[str, Any]:
-    return {"id": "1", "reference": "mcp:insight:1", "title": "t", "text": text, "created_at": "2026-01-01", **more}
+    return {"ref": "1", "reference": "mcp:insight:1", "text": text, "created_at": "2026-01-01", **more}
 
 
 def searched(*hits: dict[str, Any], source: str = "insights") -> str:
@@ -168,17 +170,17 @@ def searched(*hits: dict[str, Any], source: str = "insights") -> str:
 
 
 def best(*hits: dict[str, Any], prompt: str = "How many zorblat orders are there?") -> list[str]:
-    return [one.id for one in definitions(findings(parsed(searched(*hits))), prompt)]
+    return [one.id for one in definitions(findings(merged(searched(*hits))), prompt)]
 
 
 def test_the_newest_definition_that_still_holds_is_the_best() -> None:
-    assert best(hit(id="a"), hit(id="b", created_at="2026-02-01"), hit(id="c", created_at="2025-01-01")) == [
+    assert best(hit(ref="a"), hit(ref="b", created_at="2026-02-01"), hit(ref="c", created_at="2025-01-01")) == [
         "b",
         "a",
         "c",
     ]
-    assert best(hit(id="a"), hit(id="b", category="correction")) == ["b", "a"]
-    assert best(hit(id="a"), *(hit(id="b", created_at="9", status=gone) for gone in ("superseded", "rejected"))) == [
+    assert best(hit(ref="a"), hit(ref="b", category="correction")) == ["b", "a"]
+    assert best(hit(ref="a"), *(hit(ref="b", created_at="9", status=gone) for gone in ("superseded", "rejected"))) == [
         "a"
     ]
 
@@ -192,16 +194,47 @@ def test_only_a_definition_of_the_word_in_the_question_counts() -> None:
 
 def test_everything_that_results_say_is_found() -> None:
     urn = "urn:li:dataset:(urn:li:dataPlatform:trino,warehouse.main.orders,PROD)"
-    memory = {"reference": "mcp:insight:2", "entity_urns": [urn], "summary": None}
-    enrichment = {"memories": [memory], "descriptions": [{"urn": urn, "description": "d"}]}
-    result = {"table": "warehouse.main.orders", "urn": urn, "columns": [], "enrichment": enrichment}
-    assert [(one.source, one.text, one.reference) for one in findings(result)] == [
-        ("entities", "", urn),
-        ("pushed", "", "mcp:insight:2"),
-        ("pushed", "d", urn),
+    other = urn.replace("orders", "customers")
+    result = {
+        "columns": [], "rows": [],
+        "semantic_context": {"urn": urn, "description": "d"},
+        "additional_tables": [{"table": "warehouse.main.customers", "urn": other, "description": "e"}],
+        "memory_context": [
+            {"id": "2", "reference": "mcp:insight:2", "summary": "s", "truncated": False},
+            {"id": "3", "reference": "mcp:memory:3", "summary": "t", "truncated": True},
+        ],
+        "memory_context_omitted": [{"id": "4", "reference": "mcp:memory:4"}],
+    }  # fmt: skip
+    found = list(findings(merged("\n".join(json.dumps({name: value}) for name, value in result.items()))))
+    assert {(one.source, one.text, one.reference, one.whole) for one in found} == {
+        ("pushed", "d", urn, True),
+        ("pushed", "e", other, True),
+        ("pushed", "s", "mcp:insight:2", True),
+        ("pushed", "t", "mcp:memory:3", False),
+        ("pushed", "", "mcp:memory:4", False),
+    }
+    assert set(entities(found)) == {urn, other}
+    assert [table_of(one) for one in (urn, "urn:li:tag:x")] == ["warehouse.main.orders", ""]
+    listed = {
+        "records": [
+            {"id": "3", "content": "c", "status": "active", "created_by": "me", "metadata": {}},
+            {"id": "4", "content": "c", "status": "superseded", "metadata": {"insight_status": "superseded"}},
+            {"id": "5", "content": "c", "status": "active", "metadata": {"insight_status": "pending"}},
+        ]
+    }
+    assert [(one.source, one.id, one.status, one.owner) for one in findings(listed)] == [
+        ("own", "3", "active", "me"),
+        ("own", "4", "superseded", ""),
+        ("own", "5", "pending", ""),
     ]
-    listed = {"records": [{"id": "3", "content": "c", "lifecycle": "active", "status": None}]}
-    assert [(one.source, one.id, one.status) for one in findings(listed)] == [("own", "3", "active")]
+    browsed = {"source": "insights", "items": [hit(source="insights", captured_by="me")]}
+    assert [(one.source, one.id, one.owner) for one in findings(browsed)] == [("insights", "1", "me")]
+
+
+def test_a_table_is_named_in_parts() -> None:
+    assert named("a.b.c") == {"catalog": "a", "schema": "b", "table": "c"}
+    assert named("b.c") == {"schema": "b", "table": "c"}
+    assert named("c") == {"table": "c"}
 
 
 JSON = st.recursive(
@@ -210,7 +243,17 @@ JSON = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["groups", "hits", "entities", "urn", "records", "enrichment", "memories", "text", "entity_urns"]
+                [
+                    "groups",
+                    "hits",
+                    "entities",
+                    "urn",
+                    "records",
+                    "semantic_context",
+                    "memory_context",
+                    "text",
+                    "metadata",
+                ]
             ),
             inner,
             max_size=4,
@@ -222,14 +265,9 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_results_of_any_shape_are_only_passed_over(value: Any) -> None:
-    for one in findings(parsed(json.dumps(value))):
+    for one in findings(merged(json.dumps(value))):
         assert isinstance(one.text, str)
         assert all(isinstance(urn, str) for urn in one.urns)
-
-
-@pytest.mark.parametrize("text", ["", "no JSON", "[1]", "[" * 100_000, '"\\ud800"'])
-def test_what_is_no_object_is_an_empty_one(text: str) -> None:
-    assert parsed(text) == {}
 
 
 @given(st.text(max_size=200))

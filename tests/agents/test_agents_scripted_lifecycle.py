@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents_lifecycle import PROTOCOLS, World, ledger_of, urn_of
+from agents_lifecycle import CALLS, PROTOCOLS, World, ledger_of, urn_of
 
-from memassay.agents.rules import BUDGET, SCRIPTS, UNKNOWN, Rules
+from memassay.agents.rules import SCRIPTS, UNKNOWN, Rules
 from memassay.agents.rules.scripts import Behaviour
 from memassay.agents.scripted_lifecycle import ScriptedLifecycle
 from memassay.core.errors import UnknownName
@@ -74,17 +74,17 @@ OLD, NEW = (False, (URN,)), (True, (URN,))
 
 DIFFERENCES: dict[str, dict[str, Any]] = {
     "perfect": {},
+    "lists-instead": {"asking": "memory_manage"},
     "searches-when-told": {"asking": "trino_query", "recall": False, "verdict": "missing"},
     "never-captures": NOTHING,
     "captures-twice": {"taught": [(False, ()), OLD], "corrected": [(False, ()), NEW], "retired": "pending"},
-    "burns-budget": {**NOTHING, "teaching": BUDGET},
+    "burns-budget": {**NOTHING, "teaching": CALLS + 2},  # a search and the capture are refused
     "updates-in-place": {"retired": "pending"},
     "rejects-old": {"retired": "rejected"},
     "ignores-corrections": {"corrected": [OLD], "retired": "pending", "verdict": "stale"},
     "stale-answer": {"verdict": "stale"},
     "hedges": {"verdict": "hedged"},
     "never-forgets": {"forgot": False},
-    "saves-its-answer": {"first": "superseded"},
     "guesses": {"abstains": False},
     "abstains": {"twin": False},
 }
@@ -120,16 +120,63 @@ def test_a_hedged_answer_names_the_new_one_first(world: World) -> None:
     assert line == f"{new:g} (before it was corrected: {old:g})"
 
 
-def test_a_note_is_of_its_own_class_and_on_no_dataset(world: World) -> None:
+def test_a_name_is_hedged_by_the_other_script(world: World) -> None:
+    named = next(one for one in PROTOCOLS if one.update and one.recall.grading.kind == "entity")
+    assert named.update is not None
+    who, hedger = ScriptedLifecycle(script="hedges"), ScriptedLifecycle(script="hedges-names")
+    world.say(named.teach.prompt, agent=who)
+    world.say(named.update.prompt, agent=who)
+    new, old = named.update.recall.grading.aliases[0], named.recall.grading.aliases[0]
+    assert final_line(world.say(named.update.recall.prompt, agent=who)) == new
+    said = world.say(named.update.recall.prompt, agent=hedger)
+    assert final_line(said) == f"{new} (before it was corrected: {old})"
+    assert not published_correct(said, named.update.recall.grading)
     world.say(KEPT.teach.prompt)
-    world.say(KEPT.recall.prompt, agent=ScriptedLifecycle(script="saves-its-answer"))
-    name, note = world.used[-1]
-    assert (name, note["type"], note["entity_urns"]) == ("memory_capture", "episodic_event", [])
-    assert note["content"].startswith(KEPT.fact)
+    assert "before" not in world.say(KEPT.recall.prompt, agent=hedger)
+
+
+def test_who_lists_searches_where_the_list_is_empty(world: World) -> None:
+    who = ScriptedLifecycle(script="lists-instead")
+    world.say(KEPT.teach.prompt)
+    assert published_correct(world.say(KEPT.recall.prompt, agent=who), KEPT.recall.grading)
+    assert "search" not in world.tools
+    assert world.say(KEPT.recall.prompt, world.learner, who) == UNKNOWN
+    assert world.tools[:2] == ["memory_manage", "search"]
+
+
+def noted(place: World) -> str | None:
+    """The note that the last session left, if it left one: of its own class, and on no dataset."""
+    name, note = place.used[-1]
+    if name != "memory_capture":
+        return None
+    assert (note["type"], note["entity_urns"]) == ("episodic_event", [])
+    return str(note["content"])
+
+
+def test_an_answer_is_noted_with_its_question_and_without_the_fact(world: World) -> None:
+    world.say(KEPT.teach.prompt)
+    said = world.say(KEPT.recall.prompt, agent=ScriptedLifecycle(script="saves-its-answer"))
+    note = noted(world)
+    assert note is not None
+    assert note.startswith(f"{KEPT.recall.prompt} The answer was {final_line(said)}. SQL: SELECT ")
+    assert KEPT.fact not in note
+
+
+def test_a_definition_is_noted_once_it_is_corrected(world: World) -> None:
+    extras, who = KEPT.extras, ScriptedLifecycle(script="notes-corrections")
+    assert extras is not None
+    assert extras.correction is not None
+    world.say(KEPT.teach.prompt, agent=who)
+    world.say(KEPT.recall.prompt, agent=who)
+    assert noted(world) is None
+    world.say(extras.correction.prompt, agent=who)
+    said = world.say(extras.correction.recall.prompt, agent=who)
+    assert noted(world) == f"{extras.correction.fact} The answer was {final_line(said)}."
 
 
 def test_every_script_is_tested_and_says_what_it_moves() -> None:
-    assert set(DIFFERENCES) | {"wrong-table"} == set(SCRIPTS)
+    apart = {"wrong-table", "hedges-names", "saves-its-answer", "notes-corrections"}
+    assert set(DIFFERENCES) | apart == set(SCRIPTS)
     assert SCRIPTS["perfect"].behaviour == Behaviour()
     assert [name for name, script in SCRIPTS.items() if not script.moves] == ["perfect"]
     behaviours = [script.behaviour for script in SCRIPTS.values()]

@@ -15,6 +15,7 @@ from memassay.platform.service import Platform
 from memassay.platform.settings import Settings
 from memassay.platform.shapes import (
     ApplyResult,
+    BrowseResult,
     Caller,
     CaptureRequest,
     CaptureResult,
@@ -93,7 +94,8 @@ def draft(slug: str, text: str = FACT, title: str = "", **more: Any) -> PageDraf
     return PageDraft(slug=slug, title=title or slug, summary=text, body=f"# {slug}\n\n{text}", **more)
 
 
-def hits(result: SearchResult, source: str | None = None) -> list[Hit]:
+def hits(result: SearchResult | BrowseResult, source: str | None = None) -> list[Hit]:
+    assert isinstance(result, SearchResult)
     return [hit for group in result.groups if source in (None, group.source) for hit in group.hits]
 
 

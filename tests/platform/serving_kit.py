@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import uvicorn
 from platform_kit import FACT, ORDERS
 from starlette.types import ASGIApp
 
+from memassay.core.blocks import merged
 from memassay.platform.app import make_app
 from memassay.platform.serve import address_of, listen
 from memassay.platform.settings import Settings
@@ -51,7 +51,7 @@ class Speaker:
         purpose = {"purpose": "A test wants to know."} if tool.startswith(("search", "fetch", "trino", "data")) else {}
         result = self.raw(tool, session_id=self.session, **purpose, **arguments)
         assert not result["isError"], result
-        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        assert merged("\n".join(block["text"] for block in result["content"])) == result["structuredContent"]
         return result["structuredContent"]
 
     def capture(self, content: str = FACT, *urns: str, type: str = "business_knowledge") -> str:

@@ -236,7 +236,7 @@ def test_64_clients_at_once(live: Live) -> None:
             gate.wait()
             ids.append(who.capture(f"Agent {number} keeps lantern {number * 7919} in drawer {number * 104729}."))
             found = [hit for group in who.tool("search", intent="lantern drawer")["groups"] for hit in group["hits"]]
-            assert [hit["id"] for hit in found] == [ids[ids.index(found[0]["id"])]], "only one's own"
+            assert [hit["ref"] for hit in found] == [ids[ids.index(found[0]["ref"])]], "only one's own"
             assert who.tool("memory_manage", command="list")["total"] == 1
             who.http.close()
         except BaseException as failure:

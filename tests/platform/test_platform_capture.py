@@ -12,7 +12,7 @@ from memassay.platform.shapes import CaptureRequest, RecordFilter
 @pytest.mark.parametrize("kind", ["business_knowledge", "schema_entity", "operational_rule"])
 def test_knowledge_becomes_a_pending_insight(place: Bench, kind: str) -> None:
     made = place.capture(type=kind)
-    assert (made.sink_class, made.status, made.superseded, made.superseded_ids) == (kind, "pending", False, ())
+    assert (made.sink_class, made.status, made.superseded, made.superseded_ids) == (kind, "active", None, ())
     found = place.platform.get_insight(place.admin, made.id)
     assert found.insight_text == FACT
     assert found.entity_urns == (ORDERS,)
@@ -31,14 +31,13 @@ def test_what_is_personal_is_live_at_once_and_never_in_the_queue(place: Bench, k
     with refused("not_found"):
         place.platform.get_insight(place.admin, made.id)
     (hit,) = hits(place.platform.search(place.teacher, "zorblat"), "memory")
-    assert hit.id == made.id
+    assert hit.ref == made.id
     assert hits(place.platform.search(place.learner, "zorblat")) == []
 
 
 def test_a_near_record_on_the_same_entity_is_superseded_with_source_target_and_score(place: Bench) -> None:
     old, new = place.capture(FACT), place.capture(CORRECTION)
-    assert new.superseded
-    assert new.superseded_ids == (old.id,)
+    assert (new.superseded, new.superseded_ids) == (old.id, (old.id,))
     assert place.status(old.id) == "superseded"
     assert place.platform.get_insight(place.admin, old.id).superseded_by == new.id
     events = place.platform.list_history(place.admin, record_id=old.id).data
@@ -49,7 +48,7 @@ def test_a_near_record_on_the_same_entity_is_superseded_with_source_target_and_s
     assert events[1].other_id == new.id
     assert events[1].by == "bench-agent-001@apikey.local"
     assert 0.6 <= events[1].score < 1.0
-    assert [hit.id for hit in hits(place.platform.search(place.teacher, "zorblat"))] == [new.id]
+    assert [hit.ref for hit in hits(place.platform.search(place.teacher, "zorblat"))] == [new.id]
     assert place.table("SELECT lifecycle, status FROM records ORDER BY seq") == [
         ("superseded", "superseded"),
         ("active", "pending"),
@@ -99,10 +98,10 @@ def test_without_an_embedder_nothing_is_superseded(bench: Callable[..., Bench]) 
     place = bench(embedder="none")
     old = place.capture(FACT)
     again = place.capture(FACT)
-    assert (again.superseded, again.similar_existing) == (False, ())
+    assert (again.superseded, again.similar_existing) == (None, ())
     found = place.platform.search(place.teacher, "zorblat")
     assert found.ranking == "lexical"
-    assert {hit.id for hit in hits(found)} == {old.id, again.id}
+    assert {hit.ref for hit in hits(found)} == {old.id, again.id}
 
 
 def test_only_the_five_nearest_are_looked_at(place: Bench) -> None:
@@ -143,9 +142,9 @@ def test_content_is_10_to_4000_bytes(place: Bench, content: str) -> None:
 
 
 def test_the_longest_content_and_any_script_are_kept(place: Bench) -> None:
-    assert place.capture("é" * 2000).status == "pending"
+    assert place.status(place.capture("é" * 2000).id) == "pending"
     made = place.capture("東京の注文は三百を超えると特別です。🙂")
-    assert next(hit.id for hit in hits(place.platform.search(place.teacher, "東京の注文"))) == made.id
+    assert next(hit.ref for hit in hits(place.platform.search(place.teacher, "東京の注文"))) == made.id
 
 
 def test_the_shape_of_a_request_is_closed() -> None:
@@ -179,4 +178,7 @@ def test_everything_that_is_given_is_kept(place: Bench) -> None:
     assert found.related_columns == ("amount", {"table": "orders"})
     assert found.suggested_actions == ({"do": "describe"},)
     (record,) = place.platform.memory_list(place.teacher, RecordFilter(category="correction")).records
-    assert record.metadata == {"colour": "green", "thread_ids": ["t1"], "sources": ["urn:x"]}
+    assert made.unlinked_thread_ids == ("t1",)
+    assert record.metadata == {
+        "colour": "green", "thread_ids": ["t1"], "sources": ["urn:x"], "insight_status": "pending",
+    }  # fmt: skip

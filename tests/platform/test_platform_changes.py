@@ -35,19 +35,20 @@ def test_an_insight_is_applied_to_an_entity_with_what_was_there_before(place: Be
 def test_a_pending_insight_can_be_applied_to_a_page_that_everybody_finds(place: Bench) -> None:
     made = place.capture(FACT)
     done = place.publish(made.id)
-    assert (done.status, done.slug) == ("applied", "zorblat")
+    assert (done.status, done.slug, done.action, done.revertible) == ("applied", "zorblat", "created", True)
     change = place.platform.get_changeset(place.admin, done.changeset_id or "")
     assert (change.target_urn, change.change_type, change.previous_value) == ("kp:zorblat", "create_page", {})
     assert place.platform.list_changesets(place.admin, ChangesetFilter(entity_urn=ORDERS)).total == 0
     page = place.platform.get_page(place.learner.identity, "zorblat")
-    assert (page.id, page.summary, page.entity_urns, page.version) == (done.page_id, FACT, (ORDERS,), 1)
+    assert (page.id, page.summary, page.entity_urns, page.current_version) == (done.page_id, FACT, (ORDERS,), 1)
     (hit,) = hits(place.platform.search(place.learner, "zorblat"), "knowledge_pages")
-    assert (hit.text, hit.reference) == (FACT, f"mcp:knowledge_page:{page.id}")
+    assert (hit.text, hit.reference) == (f"zorblat\n{FACT}", f"mcp:knowledge_page:{page.id}")
 
 
 def test_without_confirm_nothing_is_done(place: Bench) -> None:
     made = place.capture(FACT)
-    assert place.describe(made.id, confirm=False).status == "confirmation_required"
+    asked = place.describe(made.id, confirm=False)
+    assert (asked.status, asked.confirmation_required) == ("confirmation_required", True)
     assert place.status(made.id) == "pending"
     assert place.platform.list_changesets(place.admin).total == 0
 
@@ -71,10 +72,12 @@ def test_what_is_no_longer_open_cannot_be_applied(place: Bench, state: str) -> N
 def test_the_states_of_review(place: Bench) -> None:
     one, two = place.capture(FACT).id, place.capture(NOISE).id
     set_to = place.platform.set_insight_status
-    assert set_to(place.admin, one, "approved", "yes").status == "approved"
+    assert set_to(place.admin, one, "approved", "yes").status == "updated"
+    assert place.status(one) == "approved"
     with refused("conflict"):
         set_to(place.admin, one, "approved")
-    assert set_to(place.admin, one, "rejected").status == "rejected"
+    set_to(place.admin, one, "rejected")
+    assert place.status(one) == "rejected"
     with refused("conflict"):
         set_to(place.admin, one, "rejected")
     with refused("invalid"):
@@ -131,7 +134,8 @@ def test_rollback_puts_back_what_was_there_and_the_insight_is_pending_again(plac
     made = place.capture(FACT)
     done = place.describe(made.id)
     result = place.platform.rollback_changeset(place.admin, done.changeset_id or "")
-    assert (result.target_urn, result.insights_returned) == (ORDERS, (made.id,))
+    assert (result.target_urn, result.insights_rolled_back) == (ORDERS, (made.id,))
+    assert (result.reverted_changes, result.rolled_back_by) == (("description",), "bench-admin@apikey.local")
     assert place.platform.get_entity(ORDERS) == Entity(
         urn=ORDERS, name="orders", description="All orders.", tags=("core",)
     )
@@ -165,7 +169,7 @@ def test_a_newer_change_comes_off_first(place: Bench) -> None:
         place.platform.rollback_changeset(place.admin, first.changeset_id or "")
     place.platform.rollback_changeset(place.admin, second.changeset_id or "")
     page = place.platform.get_page(place.admin, "zorblat")
-    assert (page.summary, page.version) == (FACT, 3)
+    assert (page.summary, page.current_version) == (FACT, 3)
     place.platform.rollback_changeset(place.admin, first.changeset_id or "")
     assert place.platform.list_pages(place.admin).total == 0
 
@@ -186,10 +190,11 @@ def test_an_issue_cannot_be_taken_back(place: Bench) -> None:
     made = place.capture(FACT)
     changes = [
         Change(change_type="flag_quality_issue", detail="Refunds are missing in May."),
-        Change(change_type="update_description", target="amount", detail="In cents."),
+        Change(change_type="update_description", target="column:amount", detail="In cents."),
         Change(change_type="add_tag", detail="checked"),
     ]
     done = place.describe(made.id, changes=changes)
+    assert (done.entity_urn, done.changes_applied, done.revertible) == (ORDERS, 3, False)
     entity = place.platform.get_entity(ORDERS)
     assert (entity.issues, entity.columns, entity.tags) == (
         ("Refunds are missing in May.",),
@@ -201,6 +206,12 @@ def test_an_issue_cannot_be_taken_back(place: Bench) -> None:
         place.platform.rollback_changeset(place.admin, done.changeset_id or "")
     with refused("not_found"):
         place.platform.rollback_changeset(place.admin, "0" * 32)
+    for target in ("amount", "column:"):
+        with refused("invalid"):
+            place.describe(
+                place.capture(NOISE, CUSTOMERS).id,
+                changes=[Change(change_type="update_description", target=target, detail="In cents.")],
+            )
 
 
 def test_a_page_that_says_nearly_the_same_is_refused_unless_forced(bench: Callable[..., Bench]) -> None:
@@ -208,15 +219,15 @@ def test_a_page_that_says_nearly_the_same_is_refused_unless_forced(bench: Callab
     one, two = place.capture(FACT).id, place.capture(NOISE).id
     place.publish(one)
     blocked = place.publish(two, CORRECTION, slug="other")
-    assert blocked.status == "duplicate_blocked"
-    assert [page.slug for page in blocked.similar_pages] == ["zorblat"]
+    assert (blocked.status, blocked.duplicate_blocked) == ("duplicate_blocked", True)
+    assert [page.slug for page in blocked.candidates] == ["zorblat"]
     assert place.status(two) == "pending"
     with refused("conflict"):
         place.platform.create_page(place.admin, draft("third", FACT, title="zorblat"))
     with refused("conflict"):
         place.platform.create_page(place.admin, draft("zorblat", NOISE))
     assert place.publish(two, CORRECTION, slug="other", force_new=True).status == "applied"
-    assert bench(duplicate_page=1.0).platform.create_page(place.admin, draft("third")).version == 1
+    assert bench(duplicate_page=1.0).platform.create_page(place.admin, draft("third")).current_version == 1
 
 
 def test_bulk_untag_and_its_rollback(place: Bench) -> None:
@@ -224,9 +235,11 @@ def test_bulk_untag_and_its_rollback(place: Bench) -> None:
         [Entity(urn=ORDERS, name="o", tags=("old", "core")), Entity(urn=CUSTOMERS, name="c", tags=("core",))]
     )
     untag = place.platform.knowledge_bulk_untag
-    assert untag(place.reviewer, "old", [ORDERS, CUSTOMERS], False).status == "confirmation_required"
-    done = untag(place.reviewer, "old", [ORDERS, CUSTOMERS], True)
-    assert (done.entities_untagged, len(done.changeset_ids)) == ((ORDERS,), 1)
+    asked = untag(place.reviewer, "old", False)
+    assert (asked.confirmation_required, asked.entities_found, asked.entities_untagged) == (True, 1, 0)
+    done = untag(place.reviewer, "urn:li:tag:old", True)
+    assert (done.entities_untagged, done.affected_urns_sample, len(done.changeset_ids)) == (1, (ORDERS,), 1)
+    assert untag(place.reviewer, "new", True).entities_found == 0
     assert place.platform.get_entity(ORDERS).tags == ("core",)
     place.platform.rollback_changeset(place.admin, done.changeset_ids[0])
     assert place.platform.get_entity(ORDERS).tags == ("old", "core")
@@ -235,22 +248,29 @@ def test_bulk_untag_and_its_rollback(place: Bench) -> None:
 def test_the_queue_at_a_glance_by_entity_and_as_a_proposal(place: Bench) -> None:
     one, two = place.capture(FACT, category="correction").id, place.capture(NOISE, ORDERS, CUSTOMERS).id
     glance = place.platform.knowledge_bulk_review(place.reviewer, itemize=True)
-    assert (glance.total_pending, glance.by_category) == (2, {"correction": 1, "general": 1})
-    assert [(count.entity_urn, count.pending) for count in glance.by_entity] == [(ORDERS, 2), (CUSTOMERS, 1)]
+    assert (glance.total_pending, glance.by_category) == (2, {"business_context": 1, "correction": 1})
+    assert [(count.entity_urn, count.count) for count in glance.by_entity] == [(ORDERS, 2), (CUSTOMERS, 1)]
     assert [insight.id for insight in glance.insights or ()] == [one, two]
     assert place.platform.knowledge_bulk_review(place.reviewer).insights is None
     review = place.platform.knowledge_review(place.reviewer, CUSTOMERS)
-    assert (review.entity, [insight.id for insight in review.insights]) == (None, [two])
-    assert place.platform.knowledge_synthesize(place.reviewer, ORDERS).changes == ()
+    assert (review.current_metadata, [insight.id for insight in review.insights]) == (None, [two])
+    assert place.platform.knowledge_synthesize(place.reviewer, ORDERS).proposed_changes == ()
     place.platform.knowledge_approve(place.reviewer, [one])
     proposal = place.platform.knowledge_synthesize(place.reviewer, ORDERS)
-    assert (proposal.insight_ids, proposal.changes[0].detail) == ((one,), FACT)
+    (proposed,) = proposal.proposed_changes
+    assert [insight.id for insight in proposal.approved_insights] == [one]
+    assert (proposed.source_insight_ids, proposed.current_value, proposed.suggested_value) == ((one,), "", FACT)
+    change = Change(change_type=proposed.change_type, target=proposed.target, detail=proposed.suggested_value)
     done = place.platform.knowledge_apply(
-        place.reviewer, proposal.insight_ids, "datahub", changes=proposal.changes, confirm=True
+        place.reviewer, proposed.source_insight_ids, "datahub", changes=[change], confirm=True
     )
     assert done.resulting_state is not None
     assert done.resulting_state.description == FACT
-    assert [change.id for change in place.platform.knowledge_list_changesets(place.reviewer)] == [done.changeset_id]
+    held = place.platform.knowledge_list_changesets(place.reviewer, ORDERS)
+    assert (held.entity_urn, held.total) == (ORDERS, 1)
+    assert [change.changeset_id for change in held.changesets] == [done.changeset_id]
+    assert place.platform.knowledge_list_changesets(place.reviewer, CUSTOMERS).total == 0
+    assert place.platform.knowledge_list_changesets(place.reviewer).total == 1
 
 
 def test_lists_and_counts_of_the_queue(place: Bench) -> None:
@@ -288,7 +308,8 @@ def test_lists_and_counts_of_the_queue(place: Bench) -> None:
 
 def test_a_reviewer_edits_what_is_open(place: Bench) -> None:
     made = place.capture(FACT).id
-    edited = place.platform.edit_insight(place.admin, made, insight_text=NOISE, confidence="low")
+    assert place.platform.edit_insight(place.admin, made, insight_text=NOISE, confidence="low").status == "updated"
+    edited = place.platform.get_insight(place.admin, made)
     assert (edited.insight_text, edited.confidence, edited.status) == (NOISE, "low", "pending")
     place.describe(made, NOISE)
     with refused("conflict"):

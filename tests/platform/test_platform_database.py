@@ -54,8 +54,17 @@ def test_the_clock_is_remembered_by_the_file(tmp_path: Path) -> None:
     first = one.platform.get_insight(one.admin, one.capture(FACT).id).created_at
     one.platform.close()
     two = Platform(tmp_path / "w", HASH, clock=lambda: START - 10**12)
-    assert two.platform_info(one.admin).expires_at > first
+    assert two.platform_info(one.admin).session_expires_at > first
     two.close()
+
+
+def test_a_session_that_has_ended_stays_ended_when_the_clock_goes_back(place: Bench) -> None:
+    place.clock.move(9 * 3600)
+    place.caller(place.admin)  # the file has seen this time
+    for step in (0, -8 * 3600):
+        place.clock.move(step)
+        with refused("session_expired"):
+            place.capture(FACT)
 
 
 # -- what the machine does -----------------------------------------------------------------------------------------
@@ -80,7 +89,7 @@ def test_a_full_disk_is_said_and_nothing_is_half_written(place: Bench) -> None:
     with refused("unavailable"):
         place.publish(made.id, text="words " * 300)
     assert place.status(made.id) == "pending"
-    assert hits(place.platform.search(place.teacher, "zorblat"))[0].id == made.id  # reading goes on
+    assert hits(place.platform.search(place.teacher, "zorblat"))[0].ref == made.id  # reading goes on
     con.execute("PRAGMA max_page_count = 1000000")
     assert place.table("SELECT count(*) FROM records") == [(before["records"][0][0] + len(kept),)]
     assert place.table("SELECT count(*) FROM records_vectors") == [(before["records"][0][0] + len(kept),)]
@@ -102,7 +111,7 @@ def test_a_file_that_became_read_only(place: Bench) -> None:
         place.capture(NOISE)
     with refused("unavailable"):
         place.platform.set_insight_status(place.admin, made.id, "approved")
-    assert hits(place.platform.search(place.teacher, "zorblat"))[0].id == made.id
+    assert hits(place.platform.search(place.teacher, "zorblat"))[0].ref == made.id
     place.platform._database._writer.execute("PRAGMA query_only = 0")
     assert place.status(made.id) == "pending"
 
@@ -178,9 +187,9 @@ def test_restore_makes_the_workspace_what_it_was(place: Bench, tmp_path: Path) -
     place.clock.move(-(10**6))
     place.platform.restore(tmp_path / "one")
     assert place.status(made.id) == "pending"
-    assert [hit.id for hit in hits(place.platform.search(place.teacher, "zorblat"))] == [made.id]
+    assert [hit.ref for hit in hits(place.platform.search(place.teacher, "zorblat"))] == [made.id]
     meant = place.platform.search(place.teacher, "bicycle")  # no word of it: found by its vector alone
-    assert [hit.id for hit in hits(meant)] == [made.id]
+    assert [hit.ref for hit in hits(meant)] == [made.id]
     with refused("not_found"):
         place.platform.get_insight(place.admin, newer.id)
     with refused("not_found"):

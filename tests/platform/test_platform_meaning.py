@@ -14,6 +14,7 @@ from memassay.platform import meaning as module
 from memassay.platform.meaning import VectorIndex
 from memassay.platform.service import Platform
 from memassay.platform.settings import Settings
+from memassay.platform.shapes import RecordUpdate
 from memassay.retrieval.embedders import HashedWords
 
 
@@ -56,10 +57,10 @@ def test_another_process_is_followed(tmp_path: Path) -> None:
     one = Bench(tmp_path / "w", supersede=0.6)
     two = Platform(tmp_path / "w", Settings(embedder="hash", durable=False))
     made = one.capture(FACT)
-    assert [hit.id for hit in hits(two.search(one.teacher, "zorblat"))] == [made.id]
+    assert [hit.ref for hit in hits(two.search(one.teacher, "zorblat"))] == [made.id]
     newer = one.capture(CORRECTION)
-    assert [hit.id for hit in hits(two.search(one.teacher, "zorblat"))] == [newer.id]
-    two.memory_update(one.teacher, newer.id, NOISE)
+    assert [hit.ref for hit in hits(two.search(one.teacher, "zorblat"))] == [newer.id]
+    two.memory_update(one.teacher, newer.id, RecordUpdate(content=NOISE))
     assert one.capture(NOISE).superseded_ids == (newer.id,)
     two.close()
     one.platform.close()

@@ -178,9 +178,12 @@ def test_a_review_over_http(live: Live) -> None:
     ada, reviewer = live.speaker("ada"), live.speaker("reviewer")
     id = ada.capture()
     path = f"/admin/knowledge/insights/{id}"
-    edited = reviewer.put(path, insight_text="A zorblat order is above 300 units.", confidence="high")
+    done = reviewer.put(path, insight_text="A zorblat order is above 300 units.", confidence="high")
+    assert done == {"status": "updated"}
+    edited = reviewer.get(path)
     assert (edited["insight_text"], edited["confidence"]) == ("A zorblat order is above 300 units.", "high")
-    assert reviewer.put(f"{path}/status", status="approved", review_notes="Yes.") == {"status": "approved"}
+    assert reviewer.put(f"{path}/status", status="approved", review_notes="Yes.") == {"status": "updated"}
+    assert reviewer.get(path)["status"] == "approved"
     change = {"change_type": "update_description", "detail": FACT}
     done = reviewer.post("/memassay/apply", insight_ids=[id], sink="datahub", changes=[change])
     assert done["status"] == "applied" and done["resulting_state"]["description"] == FACT
@@ -192,7 +195,7 @@ def test_a_review_over_http(live: Live) -> None:
     change_path = f"/admin/knowledge/changesets/{done['changeset_id']}"
     assert reviewer.get(change_path)["source_insight_ids"] == [id]
     assert reviewer.get("/admin/knowledge/changesets", entity_urn=ORDERS, rolled_back="false")["total"] == 1
-    assert reviewer.post(f"{change_path}/rollback")["insights_returned"] == [id]
+    assert reviewer.post(f"{change_path}/rollback")["insights_rolled_back"] == [id]
     problem(reviewer.http.post(f"/api/v1{change_path}/rollback"), 409, "conflict")
     assert reviewer.get(path)["status"] == "pending"
     assert reviewer.get("/admin/knowledge/changesets", rolled_back="true")["total"] == 1
@@ -210,7 +213,7 @@ def test_pages_over_http(live: Live) -> None:
     problem(reviewer.http.post("/api/v1/portal/knowledge-pages", json=draft), 409, "conflict")
     reviewer.put("/portal/knowledge-pages/zorblat", **draft | {"summary": NOISE})
     assert ben.get(f"/portal/knowledge-pages/{made['id']}")["summary"] == NOISE
-    assert [page["version"] for page in ben.get("/portal/knowledge-pages", limit=1)["pages"]] == [2]
+    assert [page["current_version"] for page in ben.get("/portal/knowledge-pages", limit=1)["pages"]] == [2]
 
 
 def test_two_reviewers_at_once(live: Live) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from platform_kit import CORRECTION, CUSTOMERS, FACT, NOISE, ORDERS, Bench, draft, hits, refused
 
-from memassay.platform.shapes import Entity, SearchResult
+from memassay.platform.shapes import BrowseResult, Entity, SearchResult
 
 
 def sources(result: SearchResult) -> list[str]:
@@ -14,14 +14,14 @@ def sources(result: SearchResult) -> list[str]:
 
 def test_own_records_are_seen_at_once_and_others_only_when_applied(place: Bench) -> None:
     made = place.capture(FACT)
-    assert [hit.id for hit in hits(place.platform.search(place.teacher, "zorblat"))] == [made.id]
+    assert [hit.ref for hit in hits(place.platform.search(place.teacher, "zorblat"))] == [made.id]
     for who in (place.learner, place.reviewer):
         assert hits(place.platform.search(who, "zorblat")) == []
     place.platform.knowledge_approve(place.reviewer, [made.id])
     assert hits(place.platform.search(place.learner, "zorblat")) == []
     place.describe(made.id)
     found = hits(place.platform.search(place.learner, "zorblat"), "insights")
-    assert [(hit.id, hit.status, hit.reference) for hit in found] == [(made.id, "applied", f"mcp:insight:{made.id}")]
+    assert [(hit.ref, hit.status, hit.reference) for hit in found] == [(made.id, "applied", f"mcp:insight:{made.id}")]
 
 
 def test_what_others_keep_back_takes_no_place_among_the_candidates(bench: Callable[..., Bench]) -> None:
@@ -30,7 +30,7 @@ def test_what_others_keep_back_takes_no_place_among_the_candidates(bench: Callab
         place.capture(f"zorblat order {number}", f"urn:{number}")
     applied = place.capture("Zorblats are ordered by the harbour committee.", who=place.third)
     place.describe(applied.id)
-    assert [hit.id for hit in hits(place.platform.search(place.learner, "zorblat order"), "insights")] == [applied.id]
+    assert [hit.ref for hit in hits(place.platform.search(place.learner, "zorblat order"), "insights")] == [applied.id]
 
 
 def test_the_shared_arm_can_be_switched_off(bench: Callable[..., Bench]) -> None:
@@ -43,14 +43,14 @@ def test_the_shared_arm_can_be_switched_off(bench: Callable[..., Bench]) -> None
 
 
 @pytest.mark.parametrize(
-    ("knob", "source"), [("page_sink", "knowledge_pages"), ("entity_sink", "entities"), ("gate", None)]
+    ("knob", "source"), [("page_sink", "knowledge_pages"), ("entity_sink", "catalog"), ("gate", None)]
 )
 def test_a_sink_that_is_off_is_no_source(bench: Callable[..., Bench], knob: str, source: str | None) -> None:
     place = bench(**{knob: False})
     place.platform.create_page(place.admin, draft("zorblat"))
     place.platform.put_entities([Entity(urn=ORDERS, name="orders", description=FACT)])
     found = place.platform.search(place.learner, "zorblat")
-    expected = {"insights", "memory", "knowledge_pages", "entities"} - {source}
+    expected = {"insights", "memory", "knowledge_pages", "catalog"} - {source}
     assert {coverage.source for coverage in found.coverage} == expected
     assert source not in sources(found)
 
@@ -59,7 +59,7 @@ def test_words_and_meaning_rank_together(place: Bench) -> None:
     right, other = place.capture(FACT), place.capture(NOISE, CUSTOMERS)
     found = place.platform.search(place.teacher, "What counts as a zorblat order?")
     assert found.ranking == "hybrid"
-    assert [(hit.id, hit.score) for hit in hits(found)] == [(right.id, 1.0), (other.id, 0.0)]
+    assert [(hit.ref, hit.score) for hit in hits(found)] == [(right.id, 1.0), (other.id, 0.0)]
     assert found.count == 2
 
 
@@ -77,9 +77,9 @@ def test_the_answer_is_among_many_and_shown_first(bench: Callable[..., Bench]) -
         place.capture(f"Report {number} of the harbour office counts {number * 7} crates of fish.", CUSTOMERS)
     made = place.capture(FACT)
     found = place.platform.search(place.teacher, "zorblat order", limit=5)
-    assert hits(found)[0].id == made.id
+    assert hits(found)[0].ref == made.id
     (coverage,) = [one for one in found.coverage if one.source == "insights"]
-    assert (coverage.matched, coverage.shown, coverage.withheld) == (25, 5, 20)
+    assert (coverage.matched, coverage.shown, coverage.matched_capped) == (25, 5, True)
 
 
 def test_every_source_has_a_hit_and_none_more_than_half(bench: Callable[..., Bench]) -> None:
@@ -102,7 +102,7 @@ def test_only_what_is_filed_on_an_entity(place: Bench) -> None:
     place.publish(one.id)
     place.platform.put_entities([Entity(urn=CUSTOMERS, name="customers")])
     found = place.platform.search(place.teacher, "zorblat", entity_urns=[CUSTOMERS])
-    assert [hit.id for hit in hits(found)] == [two.id, CUSTOMERS]
+    assert [hit.ref for hit in hits(found)] == [two.id, CUSTOMERS]
     found = place.platform.search(place.learner, "zorblat", entity_urns=[ORDERS])
     assert sources(found) == ["insights", "knowledge_pages"]
     assert place.platform.search(place.teacher, "zorblat", entity_urns=["urn:li:nothing"]).count == 0
@@ -113,13 +113,38 @@ def test_browsing_gives_the_newest_first(place: Bench) -> None:
     page = place.platform.create_page(place.admin, draft("harbour", NOISE))
     found = place.platform.search(place.teacher)
     assert found.ranking == "entity"
-    assert sorted(hit.id for hit in hits(found)) == sorted([one.id, two.id, page.id])
+    assert sorted(hit.ref for hit in hits(found)) == sorted([one.id, two.id, page.id])
     first = place.platform.search(place.teacher, limit=1)
     second = place.platform.search(place.teacher, limit=1, offset=1)
-    assert [hits(result)[0].id for result in (first, second)] == [page.id, two.id]
+    assert [hits(result)[0].ref for result in (first, second)] == [page.id, two.id]
     assert [one.matched for one in second.coverage] == [2, 0, 1, 0]
+    assert not any(one.matched_capped for one in second.coverage)
     only = place.platform.search(place.teacher, entity_urns=[ORDERS])
-    assert [hit.id for hit in hits(only)] == [one.id]
+    assert [hit.ref for hit in hits(only)] == [one.id]
+
+
+def test_one_source_is_gone_through_page_by_page(bench: Callable[..., Bench]) -> None:
+    place = bench(supersede=1.0)
+    ids = [place.capture(f"Zorblat order of kind {number}.").id for number in range(3)]
+    for offset, expected in ((0, ids[:0:-1]), (2, ids[:1]), (3, [])):
+        found = place.platform.search(place.teacher, sources=["insights"], limit=2, offset=offset)
+        assert isinstance(found, BrowseResult)
+        assert ([hit.ref for hit in found.items], found.count) == (expected, len(expected))
+        assert (found.source, found.total, found.offset, found.limit) == ("insights", 3, offset, 2)
+    off = bench(page_sink=False)
+    nothing = off.platform.search(off.teacher, sources=["knowledge_pages"])
+    assert isinstance(nothing, BrowseResult)
+    assert (nothing.total, nothing.items) == (0, ())
+
+
+def test_sources_that_are_none_are_named(place: Bench) -> None:
+    made = place.capture(FACT)
+    for asked, expected in ((["web", "insights", "web"], [made.id]), (["web"], [])):
+        for intent in ("zorblat", ""):
+            found = place.platform.search(place.teacher, intent, sources=asked)
+            assert isinstance(found, SearchResult)
+            assert [hit.ref for hit in hits(found)] == expected
+            assert found.unknown_sources == ("web",)
 
 
 def test_a_status_is_asked_of_insights_alone(place: Bench) -> None:
@@ -136,7 +161,7 @@ def test_a_status_is_asked_of_insights_alone(place: Bench) -> None:
     ):
         for intent in ("zorblat harbour", ""):
             found = place.platform.search(who, intent, status=status)
-            assert [hit.id for hit in hits(found)] == expected, (status, intent)
+            assert [hit.ref for hit in hits(found)] == expected, (status, intent)
 
 
 def test_what_is_dead_is_not_found(place: Bench) -> None:
@@ -145,7 +170,7 @@ def test_what_is_dead_is_not_found(place: Bench) -> None:
     rejected = place.capture(NOISE, CUSTOMERS)
     place.platform.knowledge_reject(place.reviewer, [rejected.id])
     for intent in ("zorblat harbour", ""):
-        found = [hit.id for hit in hits(place.platform.search(place.teacher, intent))]
+        found = [hit.ref for hit in hits(place.platform.search(place.teacher, intent))]
         assert old.id not in found
         assert rejected.id not in found
     for id in (old.id, rejected.id):
@@ -157,15 +182,17 @@ def test_fetch_shows_what_search_shows(place: Bench) -> None:
     insight, memory = f"mcp:insight:{made.id}", f"mcp:memory:{note.id}"
     document = place.platform.fetch(place.teacher, insight).document
     assert document is not None
-    assert (document.body, document.references) == (FACT, (ORDERS,))
+    assert (document.body, document.entity_urns, document.source) == (FACT, (ORDERS,), "insights")
     assert place.platform.fetch(place.teacher, memory).found
     for reference in (insight, memory, f"mcp:memory:{made.id}", "mcp:insight:", "nonsense", "", ORDERS):
         assert place.platform.fetch(place.learner, reference).document is None
     done = place.publish(made.id)
     assert place.platform.fetch(place.learner, insight).found
     by_id = place.platform.fetch(place.learner, f"mcp:knowledge_page:{done.page_id}").document
-    assert by_id == place.platform.fetch(place.learner, "mcp:knowledge_page:zorblat").document
+    by_slug = place.platform.fetch(place.learner, "mcp:knowledge_page:zorblat").document
     assert by_id is not None
+    assert by_slug is not None
+    assert (by_id.title, by_id.body, by_id.entity_urns) == (by_slug.title, by_slug.body, by_slug.entity_urns)
     assert by_id.body == f"# zorblat\n\n{FACT}"
     place.platform.put_entities([Entity(urn=ORDERS, name="orders", description=NOISE)])
     entity = place.platform.fetch(place.learner, ORDERS).document
@@ -181,14 +208,14 @@ def test_entities_are_searched_by_name_and_description(place: Bench) -> None:
     assert [entity.urn for entity in found.entities] == [ORDERS]
     assert found.total == 2
     place.platform.put_entities([Entity(urn=ORDERS, name="orders", description=NOISE)])
-    assert (
-        place.platform.search(place.learner, "harbour committee", sources=["entities"]).groups[0].hits[0].id == ORDERS
-    )
+    (hit, _) = hits(place.platform.search(place.learner, "harbour committee", sources=["catalog"]))
+    assert (hit.ref, hit.reference, hit.text) == (ORDERS, ORDERS, f"orders\n{NOISE}")
+    assert [entity.urn for entity in place.platform.datahub_search(place.learner, "").entities] == [CUSTOMERS, ORDERS]
 
 
 def test_questions_that_make_no_sense_are_refused_and_odd_ones_are_not(place: Bench) -> None:
     place.capture(FACT)
-    for bad in ({"limit": 0}, {"limit": 51}, {"offset": -1}, {"offset": 1}, {"sources": ["web"]}):
+    for bad in ({"limit": 0}, {"limit": 51}, {"offset": -1}, {"offset": 1}):
         with refused("invalid"):
             place.platform.search(place.teacher, "zorblat", **bad)
     for odd in (

@@ -52,9 +52,11 @@ def shown(who: Speaker) -> dict[str, Any]:
 def refusal(result: Any) -> str:
     """The code of a refusal, which a text and the structured content tell alike."""
     assert result["isError"], result
-    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
     error = result["structuredContent"]["error"]
     assert list(error) == ["code", "category", "message", "hint"]
+    [block] = result["content"]
+    hint = f" Hint: {error['hint']}" if error["hint"] else ""
+    assert block["text"] == f"{error['message']} (code: {error['code']}){hint}"
     assert error["message"][-1] in ".?" and "\n" not in error["message"]
     return str(error["code"])
 
@@ -135,7 +137,6 @@ def test_codes_of_refusals(serve: Serve) -> None:
         ("search_required", "trino_query", {"session_id": handle, **why, **query}),
         ("invalid", "search", {"session_id": 7, **why}),
         ("invalid", "search", {"session_id": handle, **why, "intnt": "x"}),
-        ("invalid", "search", {"session_id": handle, **why, "limit": 0}),
         ("invalid", "search", {"session_id": handle, **why, "limit": "many"}),
         ("invalid", "memory_capture", {"session_id": handle, "type": "business_knowledge"}),
         ("invalid", "memory_capture", {"session_id": handle, "type": "business_knowledge", "content": "short"}),
@@ -169,51 +170,86 @@ def test_a_life_of_a_fact(serve: Serve) -> None:
         for hit in group["hits"]
         if "mcp" in hit["reference"]
     ]
-    assert (hit["id"], hit["status"]) == (id, "pending")
-    assert ada.tool("fetch", reference=hit["reference"])["document"]["content"] == FACT
-    assert ada.tool("trino_browse")["tables"] == ["warehouse.main.customers", "warehouse.main.orders"]
+    assert (hit["ref"], hit["status"], hit["captured_by"]) == (id, "pending", "ada@example.org")
+    assert ada.tool("fetch", reference=hit["reference"])["document"]["body"] == FACT
+    assert ada.tool("trino_browse")["items"] == ["warehouse"]
+    assert ada.tool("trino_browse", catalog="warehouse", schema="main", pattern="o%")["items"] == ["orders"]
     assert ada.tool("trino_describe_table", table="warehouse.main.orders")["row_count"] == 3
-    assert ada.tool("trino_query", sql="SELECT count(*) FROM warehouse.main.orders WHERE amount > 300")["rows"] == [[2]]
+    named = ada.tool("trino_describe_table", catalog="warehouse", schema="main", table="orders")
+    assert (named["schema"], named["table"], named["columns"][1]["nullable"]) == ("main", "orders", "YES")
+    sql = "SELECT count(*) AS n FROM warehouse.main.orders WHERE amount > 300"
+    assert ada.tool("trino_query", sql=sql, timeout_seconds=5, format="json")["rows"] == [{"n": 2}]
     assert ada.tool("datahub_search", query="orders")["total"] >= 1
     change = {"change_type": "update_description", "target": "", "detail": FACT}
     apply = {"action": "apply", "entity_urn": ORDERS, "insight_ids": [id], "sink": "datahub", "changes": [change]}
     assert reviewer.tool("apply_knowledge", action="bulk_review", itemize=True)["total_pending"] == 1
     assert reviewer.tool("apply_knowledge", action="review", entity_urn=ORDERS)["insights"][0]["id"] == id
-    assert reviewer.tool("apply_knowledge", action="approve", insight_ids=[id])["status"] == "approved"
-    assert reviewer.tool("apply_knowledge", action="synthesize", entity_urn=ORDERS)["changes"][0]["detail"] == FACT
-    assert reviewer.tool("apply_knowledge", **apply)["status"] == "confirmation_required"
+    assert reviewer.tool("apply_knowledge", action="approve", insight_ids=[id])["updated"] == 1
+    [proposed] = reviewer.tool("apply_knowledge", action="synthesize", entity_urn=ORDERS)["proposed_changes"]
+    assert proposed["suggested_value"] == FACT
+    assert reviewer.tool("apply_knowledge", **apply)["confirmation_required"] is True
     done = reviewer.tool("apply_knowledge", **apply, confirm=True)
     assert done["insights_marked_applied"] == 1
     assert ben.tool("datahub_get_entity", urn=ORDERS)["description"] == FACT
     [listed] = reviewer.tool("apply_knowledge", action="list_changesets", entity_urn=ORDERS)["changesets"]
-    assert listed["id"] == done["changeset_id"]
+    assert listed["changeset_id"] == done["changeset_id"]
     back = reviewer.tool("apply_knowledge", action="rollback", changeset_id=done["changeset_id"])
-    assert back["insights_returned"] == [id]
-    assert reviewer.tool("apply_knowledge", action="reject", insight_ids=[id])["status"] == "rejected"
+    assert back["insights_rolled_back"] == [id]
+    assert reviewer.tool("apply_knowledge", action="reject", insight_ids=[id])["updated"] == 1
+
+
+def test_what_comes_along_is_a_text_of_its_own(serve: Serve) -> None:
+    live = serve(gate=False)
+    ada = live.speaker("ada")
+    ada.capture(NOISE, ORDERS, type="episodic_event")
+    live.spaces.main.put_entities([Entity(urn=ORDERS, name="orders", description=FACT)])
+    ada.tool("search", intent="x")
+    why = {"session_id": ada.session, "purpose": "To know."}
+    result = ada.raw("trino_query", sql="SELECT count(*) AS n FROM orders", **why)
+    main, told, known = (json.loads(block["text"]) for block in result["content"])
+    assert list(main) == ["columns", "rows", "row_count", "stats"]
+    assert told["semantic_context"] == {"urn": ORDERS, "description": FACT}
+    assert [record["summary"] for record in known["memory_context"]] == [NOISE]
+    assert result["structuredContent"] == main | told | known
+    again = ada.raw("trino_describe_table", table="orders", **why)["structuredContent"]
+    assert again["metadata_reference"]["tables"] == ["warehouse.main.orders"]
+    assert "semantic_context" not in again
+
+
+def test_a_limit_beyond_the_most_means_the_most(serve: Serve) -> None:
+    ada = serve(gate=False).speaker("ada")
+    for given, taken in ((0, 20), (-3, 20), (7, 7), (5000, 100)):
+        assert ada.tool("memory_manage", command="list", limit=given)["limit"] == taken
+    for given, taken in ((0, 10), (51, 50)):
+        assert ada.tool("search", sources=["insights"], limit=given)["limit"] == taken
+    for given, taken in ((0, 1000), (5000, 1000), (3, 3)):
+        assert ada.tool("trino_query", sql="SELECT 1", limit=given)["stats"]["limit_applied"] == taken
 
 
 def test_own_records(serve: Serve) -> None:
     ada = serve().speaker("ada")
     kept, twin = ada.capture(NOISE, CUSTOMERS), ada.capture("Moss grows on the north side of lanterns.", CUSTOMERS)
     assert ada.tool("memory_manage", command="list", filter_entity_urn=CUSTOMERS, limit=1)["total"] == 2
-    assert ada.tool("memory_manage", command="update", id=kept, content=FACT)["status"] == "pending"
+    assert ada.tool("memory_manage", command="update", id=kept, content=FACT)["id"] == kept
     assert ada.tool("memory_manage", command="review_duplicates")["pairs"] == []
     assert ada.tool("memory_manage", command="review_stale")["total"] == 0
     ada.tool("memory_manage", command="consolidate", id=kept, duplicate_id=twin)
     ada.tool("memory_manage", command="forget", id=kept)
     assert ada.tool("memory_manage", command="list")["total"] == 0
-    assert ada.tool("memory_manage", command="list", filter_lifecycle="superseded")["records"][0]["id"] == twin
+    assert ada.tool("memory_manage", command="list", filter_status="superseded")["records"][0]["id"] == twin
+    assert "consolidate" in ada.tool("memory_manage")["commands"]
+    nothing = ada.raw("memory_manage", session_id=ada.session, command="update", id=kept)
+    assert refusal(nothing) == "invalid"
 
 
 def test_a_tag_is_taken_off_many(serve: Serve) -> None:
     live = serve()
     tagged = [Entity(urn=urn, name=urn, tags=("old",)) for urn in (ORDERS, CUSTOMERS)]
     live.spaces.main.put_entities(tagged)
-    changes = [{"change_type": "remove_tag", "target": urn, "detail": "old"} for urn in (ORDERS, CUSTOMERS)]
-    untag = {"action": "bulk_untag", "changes": changes}
+    untag = {"action": "bulk_untag", "tag_urn": "urn:li:tag:old"}
     reviewer = live.speaker("reviewer")
-    assert reviewer.tool("apply_knowledge", **untag)["status"] == "confirmation_required"
-    assert reviewer.tool("apply_knowledge", **untag, confirm=True)["entities_untagged"] == [ORDERS, CUSTOMERS]
+    assert reviewer.tool("apply_knowledge", **untag)["confirmation_required"] is True
+    assert reviewer.tool("apply_knowledge", **untag, confirm=True)["affected_urns_sample"] == [ORDERS, CUSTOMERS]
     assert live.spaces.main.get_entity(ORDERS).tags == ()
 
 
@@ -243,7 +279,7 @@ def test_a_learner_never_sees_what_was_not_promoted(serve: Serve, settings: dict
         told.append(ben.tool("datahub_get_entity", urn=ORDERS))
         told.append(ben.tool("datahub_search", query="zorblat orders"))
         told.append(ben.tool("fetch", reference=ORDERS))
-        told.append(ben.tool("trino_browse"))
+        told.append(ben.tool("trino_browse", catalog="warehouse", schema="main"))
         told.append(ben.tool("trino_describe_table", table="orders"))
         told.append(ben.tool("trino_query", sql="SELECT * FROM orders"))
         session, mine = ben.session, {"session_id": ben.session}

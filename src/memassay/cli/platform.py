@@ -55,7 +55,8 @@ _BRIDGE_HELP = """Stand between an agent and a platform: a tool server on standa
 
     memassay platform bridge --url http://127.0.0.1:8600 --key-env ADA_KEY --log calls.jsonl
 
-The agent sees the platform's tools without session_id and purpose, which the bridge gives by itself.
+The agent sees the tools without session_id and purpose, which the bridge gives by itself; where a session has
+ended it opens another. With --budget, calls past that number are refused.
 """
 
 Data = Annotated[Path, typer.Option("--data", help="The folder of the memory; made where it is not there.")]
@@ -151,8 +152,11 @@ def keys(
 
 @app.command(help=_SNAPSHOT_HELP)
 def snapshot(data: Data, file: File) -> None:
-    with _opened(data) as platform:
-        platform.snapshot(file)
+    from memassay.platform.database import FILE, Database
+
+    _there(data)
+    with contextlib.closing(Database(data / FILE)) as database:  # no more than that: it writes nothing there
+        database.snapshot(file)
 
 
 @app.command(help=_RESTORE_HELP)
@@ -169,11 +173,12 @@ def bridge(
     ] = KEY,
     log: Annotated[Path | None, typer.Option("--log", help="Append every call to this file.")] = None,
     identity: Annotated[str, typer.Option("--identity", help="How the log names the caller.")] = "",
+    budget: Annotated[int | None, typer.Option("--budget", min=1, help="The most calls that are made.")] = None,
 ) -> None:
     with _extra():
         from memassay.platform.bridge import run_bridge
 
-    run_bridge(url, key_env, log, identity)
+    run_bridge(url, key_env, log, identity, budget)
 
 
 @contextlib.contextmanager
@@ -192,12 +197,17 @@ def _extra() -> Iterator[None]:
 @contextlib.contextmanager
 def _opened(data: Path) -> Iterator[Platform]:
     """The memory of a folder that is there, for work that needs no embedder."""
-    from memassay.core.errors import UsageError
-    from memassay.platform.database import FILE
     from memassay.platform.service import Platform
     from memassay.platform.settings import Settings
 
-    if not (data / FILE).is_file():
-        raise UsageError(f"{data} holds no memory yet; memassay platform serve --data {data} makes one.")
+    _there(data)
     with Platform(data, Settings(embedder="none")) as platform:
         yield platform
+
+
+def _there(data: Path) -> None:
+    from memassay.core.errors import UsageError
+    from memassay.platform.database import FILE
+
+    if not (data / FILE).is_file():
+        raise UsageError(f"{data} holds no memory yet; memassay platform serve --data {data} makes one.")

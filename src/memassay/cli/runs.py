@@ -65,6 +65,13 @@ def register(app: typer.Typer) -> None:
                 "--max-usd", callback=above_zero, help="Stop before the run costs more dollars in all (above 0)."
             ),
         ] = None,
+        again: Annotated[
+            bool,
+            typer.Option(
+                "--again",
+                help="The suite's graders, which need no model, judge everything anew; old verdicts are kept.",
+            ),
+        ] = False,
         amend: Amend = "",
         json_: Json = False,
     ) -> None:
@@ -73,14 +80,24 @@ def register(app: typer.Typer) -> None:
         from memassay.cli.progress import Bar
         from memassay.reporting import write_reports
         from memassay.running.continuing import continuing, continuing_pairs
+        from memassay.running.judge import unlike
         from memassay.running.pipeline import rejudge, sections_of
         from memassay.runs.folder import RunFolder
+        from memassay.runs.replaced import regraded
 
         folder = RunFolder.existing(run)
         named = judges_named(by, set_)
-        again: list[Any] = [] if named else [*continuing(folder, max_usd, say), *continuing_pairs(folder, max_usd, say)]
+        more: list[Any] = [] if named else [*continuing(folder, max_usd, say), *continuing_pairs(folder, max_usd, say)]
+        before = len(regraded(folder))
         with Bar() as bar:
-            summary = rejudge(folder, bar, named, max_usd, again, amend)
+            summary = rejudge(folder, bar, named, max_usd, more, amend, anew=again)
+        for record in regraded(folder)[before:]:
+            differ = unlike(folder, record["judge"], record["replaced"])
+            say(
+                f"{record['judge']} gave its {record['verdicts']:,} verdicts again, "
+                f"{'of old ones that cannot be read' if differ is None else f'{differ:,} of them otherwise'}; "
+                f"the old ones are in {record['replaced']}"
+            )
         write_reports(run, summary, sections_of(summary))
         if json_:
             print_json(summary)

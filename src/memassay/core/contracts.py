@@ -367,6 +367,32 @@ class Watched(Protocol):
         ...
 
 
+BUDGET_EXHAUSTED = "budget_exhausted"
+"""The code of a call that was refused because the budget of its conversation was spent."""
+
+
+@runtime_checkable
+class Budgets(Protocol):
+    """A store whose tool server holds an agent to a budget of calls."""
+
+    def budget(self, calls: int) -> Awaitable[None] | None:
+        """Give every conversation that ``toolset()`` opens from now on so many calls.
+
+        A call past them reaches nothing: its result is an error that says to give the final answer now, and in the log
+        its code is ``BUDGET_EXHAUSTED``.
+        """
+        ...
+
+
+@runtime_checkable
+class Audited(Protocol):
+    """A store whose memory keeps an audit log of its own."""
+
+    def audit(self, session: str) -> Awaitable[Sequence[Mapping[str, JsonValue]]]:
+        """The events of a conversation, by the id that its calls are noted under, as the memory gives them."""
+        ...
+
+
 @runtime_checkable
 class Reviews(Protocol):
     """A store with a review queue between what is kept and what is shared. All raise ``MemoryFailure`` on a refusal."""
@@ -383,6 +409,10 @@ class Reviews(Protocol):
 
     def applied(self, change: str, record: str) -> Awaitable[bool]:
         """Whether the memory itself says that the change stands, is not rolled back, and is of that record."""
+        ...
+
+    def stands(self, change: str, record: str) -> Awaitable[bool]:
+        """Whether a change of that record is not rolled back, whatever has become of the record since."""
         ...
 
     def description(self, entity: str) -> Awaitable[str | None]:

@@ -281,6 +281,7 @@ class MemoryRecord(Frozen):
         kind: the memory's class of record; records of one class can take each other's place.
         entities: what it is filed on.
         superseded_by: the record that took its place, and ``score`` how alike the memory found the two.
+        retired_by: how it went, as the memory tells: ``supersede``, ``consolidate``, ``reject``, ``forget``, or "".
         change: the change that put it into shared knowledge, or "".
     """
 
@@ -294,6 +295,7 @@ class MemoryRecord(Frozen):
     created_at: str = ""
     superseded_by: str = ""
     score: float | None = None
+    retired_by: str = ""
     change: str = ""
 
 
@@ -310,7 +312,7 @@ class ToolCall(Frozen):
     """A call that an agent made through a tool server of ours, as the server saw it.
 
     Attributes:
-        session: of which conversation; calls of one share it.
+        session: of which conversation; calls of one share it, but where the memory ended it and another was opened.
         result: everything that the tool returned, as text.
         error: whether it was returned as an error; ``code`` is the memory's own, or "".
         sent: whether it reached the memory.

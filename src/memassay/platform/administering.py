@@ -73,7 +73,7 @@ class Administering(Reviewing):
                 raise PlatformError("invalid", f"{status!r} cannot be set.", "Set approved or rejected.")
             with self._write(call) as writing:
                 self._moderate(writing, (id,), status, identity, review_notes)
-        return StatusChanged(status="approved" if status == "approved" else "rejected")
+        return StatusChanged()
 
     def edit_insight(
         self,
@@ -83,7 +83,7 @@ class Administering(Reviewing):
         insight_text: str | None = None,
         category: Category | None = None,
         confidence: Confidence | None = None,
-    ) -> Insight:
+    ) -> StatusChanged:
         """Other words, category or confidence; ``conflict`` when applied or terminal."""
         with self._admin(identity, "edit_insight") as call:
             if insight_text is not None:
@@ -96,7 +96,7 @@ class Administering(Reviewing):
                 text = row["content"] if insight_text is None else insight_text
                 more = {"category": category or row["category"], "confidence": confidence or row["confidence"]}
                 records.reword(writing, row, text, identity, "edit", self._meaning, **more)
-                return insights.insight(records.insight_row(writing.con, id))
+        return StatusChanged()
 
     def list_changesets(
         self, identity: Identity, filters: ChangesetFilter | None = None, *, page: int = 1, per_page: int = 20

@@ -15,7 +15,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import anyio
 import anyio.to_thread
@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memassay.platform import control, problems, rest
 from memassay.platform.errors import PlatformError
-from memassay.platform.routing import MOST_BYTES, abandon, key_of
+from memassay.platform.routing import MOST_BYTES, Role, abandon, key_of
 from memassay.platform.server import Guest, make_server
 from memassay.platform.service import Platform
 from memassay.platform.workspaces import Workspaces
@@ -40,6 +40,7 @@ _THREADS = 24
 
 _GUEST = "memassay.guest"
 _HERE = ("127.0.0.1", "localhost", "[::1]")
+_TOOLS = ("/", "/mcp")
 _PAGE = Path(__file__).with_name("page")
 _FILES = {
     "/review": ("index.html", "text/html"),
@@ -53,6 +54,14 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+class Route(NamedTuple):
+    """What is answered; ``who`` is a role, or ``anybody`` without a key, or the ``starter`` with the control key."""
+
+    method: str
+    path: str
+    who: Role | Literal["anybody", "starter"]
 
 
 class App:
@@ -72,6 +81,19 @@ class App:
         # Nothing is ever sent unasked, so there is no session to keep and no stream to hold open.
         self._mcp = StreamableHTTPSessionManager(
             make_server(_guest_of), json_response=True, stateless=True, max_request_body_size=MOST_BYTES
+        )
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """Everything that is answered; all but what is the starter's is there for each workspace, too."""
+        return (
+            *(Route("GET", path, "anybody") for path in _FILES),
+            *(Route("POST", path, "anyone") for path in _TOOLS),
+            *(Route(it.method, rest.PREFIX + it.path, it.role) for it in rest.ROUTER.endpoints),
+            *(
+                Route(it.method, control.PREFIX + it.path, "starter")
+                for it in (self._control.endpoints if self._control else ())
+            ),
         )
 
     @contextlib.asynccontextmanager
@@ -114,7 +136,7 @@ class App:
             served = rest.Served(platform, base + rest.PREFIX)
             below = path.removeprefix(rest.PREFIX)
             await rest.ROUTER.answer(served, below, self._threads, scope, receive, send)
-        elif path in ("/", "/mcp"):
+        elif path in _TOOLS:
             await self._speak(platform, base, scope, receive, send)
         else:
             await _file(path, scope["method"])(scope, receive, send)

@@ -7,9 +7,10 @@ the arguments before a tool reads its own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, ValidationError
 
 from memassay.core.errors import suggestion
 from memassay.platform.errors import PlatformError
@@ -17,6 +18,8 @@ from memassay.platform.shapes import (
     CaptureRequest,
     Category,
     Change,
+    Confidence,
+    Dimension,
     InsightStatus,
     Lifecycle,
     PageDraft,
@@ -24,7 +27,6 @@ from memassay.platform.shapes import (
     Reference,
     Shape,
     SinkName,
-    Source,
 )
 
 Given = TypeVar("Given", bound=BaseModel)
@@ -32,8 +34,23 @@ Given = TypeVar("Given", bound=BaseModel)
 SESSION = {"type": "string", "description": "The session_id that platform_info gave."}
 PURPOSE = {"type": "string", "description": "In one sentence, what you want to find out and why."}
 
-_Limit = Annotated[int, Field(description="The most results.")]
+
+@dataclass(frozen=True, slots=True)
+class _Most:
+    """A limit on results: more than ``most`` is taken for ``most``, 0 and less for ``standard``."""
+
+    standard: int
+    most: int
+
+    def __call__(self, given: int) -> int:
+        return self.standard if given <= 0 else min(given, self.most)
+
+
+_Limit = Annotated[int, Field(description="The most results, up to 100."), AfterValidator(_Most(20, 100))]
+_Hits = Annotated[int, Field(description="The most results, up to 50."), AfterValidator(_Most(10, 50))]
+_Rows = Annotated[int, Field(description="The most rows, up to 1,000."), AfterValidator(_Most(1_000, 1_000))]
 _Offset = Annotated[int, Field(description="How many to pass over.")]
+_Connection = Annotated[str, Field(description="There is one connection; leave it empty.")]
 _Urns = Annotated[tuple[Reference, ...], Field(max_length=50)]
 
 
@@ -48,8 +65,13 @@ class Search(Shape):
     context: str = Field(default="", description="More words about the task.")
     entity_urns: _Urns = Field(default=(), description="Only what is filed on one of these entities.")
     status: InsightStatus | None = Field(default=None, description="Only insights with this review status.")
-    sources: tuple[Source, ...] = Field(default=(), description="Where to look; empty is everywhere.")
-    limit: _Limit = 10
+    sources: tuple[Reference, ...] = Field(
+        default=(),
+        max_length=50,
+        description="Where to look, of insights, memory, knowledge_pages and catalog; empty is everywhere. One of them "
+        "without intent and entities is given whole, page by page.",
+    )
+    limit: _Hits = 10
     offset: _Offset = 0
 
 
@@ -64,13 +86,17 @@ class Fetch(Shape):
 class Manage(Shape):
     """Arguments of ``memory_manage``."""
 
-    command: Literal["update", "forget", "list", "review_stale", "review_duplicates", "consolidate"]
+    command: Literal["", "update", "forget", "list", "review_stale", "review_duplicates", "consolidate"] = Field(
+        default="", description="What to do; empty tells what there is."
+    )
     id: str = Field(default="", description="The record: of update and forget; of consolidate, the one to keep.")
     duplicate_id: str = Field(default="", description="Of consolidate: the record that the kept one replaces.")
     content: str = Field(default="", description="Of update: the new words, 10 to 4,000 bytes.")
-    filter_type: RecordType | None = Field(default=None, description="Of list: only this type.")
-    filter_lifecycle: Lifecycle | None = Field(default=None, description="Of list: only these; live ones without it.")
-    filter_status: InsightStatus | None = Field(default=None, description="Of list: only this review status.")
+    category: Category | None = Field(default=None, description="Of update: another category.")
+    confidence: Confidence | None = Field(default=None, description="Of update: another confidence.")
+    metadata: dict[str, JsonValue] = Field(default_factory=dict, description="Of update: what to add to the metadata.")
+    filter_dimension: Dimension | None = Field(default=None, description="Of list: only this kind of record.")
+    filter_status: Lifecycle | None = Field(default=None, description="Of list: only these; live ones without it.")
     filter_category: Category | None = Field(default=None, description="Of list: only this category.")
     filter_entity_urn: str | None = Field(default=None, description="Of list: only what is filed on this entity.")
     limit: _Limit = 20
@@ -88,14 +114,14 @@ class Apply(Shape):
     sink: SinkName = Field(default="datahub", description="Of apply: an entity (with changes), or a page (with page).")
     changes: tuple[Change, ...] = Field(
         default=(),
-        max_length=50,
-        description="Of apply: what to change of the entity, at most 20. Of bulk_untag: one remove_tag per entity, "
-        "with the entity's URN as target and the tag as detail.",
+        max_length=20,
+        description="Of apply: what to change of the entity. A column's description has the target column:NAME.",
     )
     page: PageDraft | None = Field(default=None, description="Of apply: the page to write.")
     confirm: bool = Field(default=False, description="Of apply and bulk_untag: without it nothing is done.")
     review_notes: str = Field(default="", max_length=20_000, description="Why; kept with the insights.")
     changeset_id: str = Field(default="", description="Of rollback.")
+    tag_urn: str = Field(default="", max_length=600, description="Of bulk_untag: the tag to take off all entities.")
     itemize: bool = Field(default=False, description="Of bulk_review: list the insights too.")
     limit: _Limit = 20
     offset: _Offset = 0
@@ -105,26 +131,45 @@ class GetEntity(Shape):
     """Arguments of ``datahub_get_entity``."""
 
     urn: str = Field(description="urn:li:dataset:(…).")
+    connection: _Connection = ""
 
 
 class FindEntities(Shape):
     """Arguments of ``datahub_search``."""
 
     query: str = Field(description="Words of a name or a description.")
-    limit: _Limit = 10
+    limit: _Hits = 10
 
 
 class Query(Shape):
     """Arguments of ``trino_query``."""
 
     sql: str = Field(description="One SELECT. The dialect is SQLite's, not Trino's.")
-    limit: int = Field(default=100, description="The most rows.")
+    limit: _Rows = 1_000
+    timeout_seconds: int = Field(default=0, ge=0, description="The platform's own limit is not raised by it.")
+    format: Literal["json"] = "json"
+    connection: _Connection = ""
 
 
 class Table(Shape):
     """Arguments of ``trino_describe_table``."""
 
+    catalog: str = Field(default="", description="The catalog; empty where the table is named in full or by its name.")
+    schema_: str = Field(default="", alias="schema", description="The schema, likewise.")
     table: str = Field(description="The table, as catalog.schema.table or by its name alone.")
+    connection: _Connection = ""
+
+    def name(self) -> str:
+        return ".".join(part for part in (self.catalog, self.schema_, self.table) if part)
+
+
+class Browse(Shape):
+    """Arguments of ``trino_browse``."""
+
+    catalog: str = Field(default="", description="List this catalog's schemas; empty lists the catalogs.")
+    schema_: str = Field(default="", alias="schema", description="List the tables of this schema of the catalog.")
+    pattern: str = Field(default="", description="Only tables whose names match this LIKE pattern.")
+    connection: _Connection = ""
 
 
 class Capture(CaptureRequest):

@@ -10,6 +10,8 @@ from typing import Literal
 from memassay.platform.database import Writing, new_id, rfc3339
 from memassay.platform.shapes import AuditEvent, Enrichment, Identity, Paged
 
+# As clients read the kinds of calls.
+_KINDS: dict[str, Literal["mcp_tool_call", "admin"]] = {"tool": "mcp_tool_call", "admin": "admin"}
 _SORTED = {"timestamp": "at", "duration_ms": "duration_ms", "tool_name": "tool"}
 
 
@@ -72,10 +74,10 @@ def _event(row: sqlite3.Row) -> AuditEvent:
     return AuditEvent(
         id=row["id"],
         timestamp=rfc3339(row["at"]),
-        duration_ms=row["duration_ms"],
+        duration_ms=round(row["duration_ms"]),
         session_id=row["session_id"],
         user_id=row["user_id"],
-        event_kind=row["kind"],
+        event_kind=_KINDS[row["kind"]],
         tool_name=row["tool"],
         success=bool(row["success"]),
         error_message=row["error"],

@@ -1,9 +1,10 @@
 """A tool server of ours between an agent and a platform, on standard input and output.
 
 It opens a session by itself, hides ``platform_info``, takes ``session_id`` and ``purpose`` out of every schema and puts
-them into every call, so that an agent sees a memory and not a protocol. Results pass through as they are. Every call
-is a line of the log, a :class:`~memassay.core.types.ToolCall`, written before the agent has its result: what really
-happened is read there and not in a transcript.
+them into every call, so that an agent sees a memory and not a protocol. Where a session has ended it opens another and
+makes the call again. Results pass through as they are. With a budget it makes so many calls and refuses the rest.
+Every call is a line of the log, a :class:`~memassay.core.types.ToolCall`, written before the agent has its result: what
+really happened is read there and not in a transcript.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
+from memassay.core.contracts import BUDGET_EXHAUSTED
 from memassay.core.errors import EnvironmentProblem, UsageError
 from memassay.core.types import ToolCall
 from memassay.version import __version__
@@ -37,6 +39,8 @@ PURPOSE = "To answer the question that the user asked, or to keep what the user 
 _CONNECT_SECONDS = 30.0
 _CALL_SECONDS = 600.0
 _HERE = ("127.0.0.1", "localhost", "::1")
+_ENDED = ("session_expired", "session_required")
+_LOST = (httpx2.HTTPError, RuntimeError, ValueError, anyio.ClosedResourceError)
 
 
 class Log:
@@ -74,36 +78,49 @@ class Bridge:
         tools: all tools of the platform.
         identity: as the log is to name it.
         log: where calls are noted.
+        budget: the most calls that are made, or None for any number.
+        version: of the platform, as it says.
 
     Attributes:
-        client, session: as given.
+        client, version: as given.
+        session: the handle that is used now.
         tools: as an agent is to see them.
     """
 
-    def __init__(self, client: Client, session: str, tools: list[types.Tool], identity: str, log: Log) -> None:
-        self.client, self.session = client, session
+    def __init__(
+        self,
+        client: Client,
+        session: str,
+        tools: list[types.Tool],
+        identity: str,
+        log: Log,
+        budget: int | None = None,
+        version: str = "",
+    ) -> None:
+        self.client, self.session, self.version = client, session, version
         self._identity, self._log = identity, log
+        self._budget, self._made = budget, 0
+        self._renewing = anyio.Lock()
         self._takes = {tool.name: set(tool.input_schema.get("properties", {})) for tool in tools}
         self.tools = [_bare(tool) for tool in tools if tool.name != INFO]
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-        """Pass a call on and note it. A platform that is gone is a result with ``isError``."""
-        said = {"session_id": self.session, "purpose": PURPOSE}
-        takes = self._takes.get(name, set())
-        sent = {**arguments, **{key: value for key, value in said.items() if key in takes}}
-        started, reached = time.perf_counter(), name in self._takes and name != INFO
-        if not reached:
-            result = _complaint(f"There is no tool {name!r}.", "not_found")
+        """Pass a call on and note it. A platform that is gone, or a spent budget, is a result with ``isError``."""
+        started, session, reached = time.perf_counter(), self.session, False
+        if self._made == self._budget:
+            spent = f"The budget of {self._budget} tool calls is spent; this call was not made."
+            result = _complaint(spent, BUDGET_EXHAUSTED, "Call no more tools. Give your final answer now.")
         else:
-            try:
-                result = await self.client.call_tool(name, sent, read_timeout_seconds=_CALL_SECONDS)
-            except MCPError as error:
-                result = _complaint(error.message, "protocol")
-            except (httpx2.HTTPError, RuntimeError, ValueError, anyio.ClosedResourceError) as error:
-                reached = not isinstance(error, httpx2.ConnectError)
-                result = _complaint(f"The platform cannot be reached: {_reason(error)}", "transport")
+            self._made += 1
+            if name not in self._takes or name == INFO:
+                result = _complaint(f"There is no tool {name!r}.", "not_found")
+            else:
+                result, reached = await self._sent(session, name, arguments)
+                if code_of(result) in _ENDED and (renewed := await self._renewed(session)) is not None:
+                    session = renewed
+                    result, reached = await self._sent(session, name, arguments)
         call = ToolCall(
-            session=self.session,
+            session=session,
             identity=self._identity,
             tool=name,
             arguments=dict(arguments),
@@ -116,9 +133,33 @@ class Bridge:
         await anyio.to_thread.run_sync(self._log.add, call)
         return result
 
+    async def _sent(self, session: str, name: str, arguments: Mapping[str, Any]) -> tuple[types.CallToolResult, bool]:
+        """The result of a call, and whether it reached the platform."""
+        said = {"session_id": session, "purpose": PURPOSE}
+        sent = {**arguments, **{key: value for key, value in said.items() if key in self._takes[name]}}
+        try:
+            return await self.client.call_tool(name, sent, read_timeout_seconds=_CALL_SECONDS), True
+        except MCPError as error:
+            return _complaint(error.message, "protocol"), True
+        except _LOST as error:
+            lost = _complaint(f"The platform cannot be reached: {_reason(error)}", "transport")
+            return lost, not isinstance(error, httpx2.ConnectError)
+
+    async def _renewed(self, ended: str) -> str | None:
+        """The handle after one that has ended, or None where the platform gives none."""
+        async with self._renewing:
+            if self.session == ended:  # else another call has renewed it in the meantime
+                try:
+                    self.session = (await _info(self.client))["session_id"]
+                except (EnvironmentProblem, MCPError, *_LOST):
+                    return None
+            return self.session
+
 
 @asynccontextmanager
-async def open_bridge(url: str, key: str, log: Path | None = None, identity: str = "") -> AsyncIterator[Bridge]:
+async def open_bridge(
+    url: str, key: str, log: Path | None = None, identity: str = "", budget: int | None = None
+) -> AsyncIterator[Bridge]:
     """Open a session of the platform at ``url``.
 
     Args:
@@ -126,6 +167,7 @@ async def open_bridge(url: str, key: str, log: Path | None = None, identity: str
         key: of the identity that calls.
         log: a file to append to, or None.
         identity: how the log names it; "" is what the platform says.
+        budget: see :class:`Bridge`.
 
     Raises:
         EnvironmentProblem: the platform cannot be reached, does not know the key, or is none.
@@ -155,7 +197,9 @@ async def open_bridge(url: str, key: str, log: Path | None = None, identity: str
             info = await _info(client)
             opened = True
             try:
-                yield Bridge(client, info["session_id"], tools, identity or str(info.get("user", "")), Log(log))
+                who = identity or str(info.get("user", ""))
+                version = str(info.get("version") or "")
+                yield Bridge(client, info["session_id"], tools, who, Log(log), budget, version)
             except Exception as error:
                 failure = error  # the client's task group would wrap it into a group
     except EnvironmentProblem:
@@ -168,7 +212,7 @@ async def open_bridge(url: str, key: str, log: Path | None = None, identity: str
         raise failure
 
 
-def run_bridge(url: str, key_env: str, log: Path | None = None, identity: str = "") -> None:
+def run_bridge(url: str, key_env: str, log: Path | None = None, identity: str = "", budget: int | None = None) -> None:
     """Serve the bridge on standard input and output until the client closes them.
 
     Args:
@@ -176,6 +220,7 @@ def run_bridge(url: str, key_env: str, log: Path | None = None, identity: str = 
         key_env: name of the environment variable that holds the key.
         log: see :func:`open_bridge`.
         identity: see :func:`open_bridge`.
+        budget: see :class:`Bridge`.
 
     Raises:
         UsageError: the variable is not set.
@@ -186,7 +231,7 @@ def run_bridge(url: str, key_env: str, log: Path | None = None, identity: str = 
         raise UsageError(f"The variable {key_env} is not set; it must hold the key.")
 
     async def serve() -> None:
-        async with open_bridge(url, key, log, identity) as bridge, stdio_server() as (incoming, outgoing):
+        async with open_bridge(url, key, log, identity, budget) as bridge, stdio_server() as (incoming, outgoing):
             server = _server(bridge)
             await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -262,9 +307,9 @@ def _bare(tool: types.Tool) -> types.Tool:
     return tool.model_copy(update={"input_schema": schema})
 
 
-def _complaint(message: str, code: str) -> types.CallToolResult:
-    said = {"error": {"code": code, "category": "bridge", "message": message, "hint": ""}}
-    text = json.dumps(said, ensure_ascii=False)
+def _complaint(message: str, code: str, hint: str = "") -> types.CallToolResult:
+    said = {"error": {"code": code, "category": "bridge", "message": message, "hint": hint}}
+    text = f"{message} (code: {code})" + (f" Hint: {hint}" if hint else "")
     return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=said, is_error=True)
 
 

@@ -16,11 +16,20 @@ from memassay.platform.database import Writing, moment, new_id, rfc3339
 from memassay.platform.errors import PlatformError
 from memassay.platform.meaning import Meaning
 from memassay.platform.settings import Faults
-from memassay.platform.shapes import Change, Changeset, ChangesetFilter, Entity, Identity, PageDraft, RollbackResult
+from memassay.platform.shapes import (
+    Change,
+    Changeset,
+    ChangesetFilter,
+    ChangesetSummary,
+    Entity,
+    Identity,
+    PageDraft,
+    RollbackResult,
+)
 
 PAGE = "kp:"
 # What others may have acted upon cannot be taken back.
-_FINAL = ("flag_quality_issue",)
+FINAL = ("flag_quality_issue",)
 
 
 def applicable(con: sqlite3.Connection, insight_ids: Sequence[str]) -> list[sqlite3.Row]:
@@ -58,7 +67,7 @@ def to_entity(
         change_type=kinds[0] if len(kinds) == 1 else "multiple",
         previous=previous,
         new=now,
-        irreversible=any(kind in _FINAL for kind in kinds),
+        irreversible=any(kind in FINAL for kind in kinds),
     )
     _mark(writing, rows, identity, id, faults, notes)
     return id, new
@@ -131,7 +140,13 @@ def roll_back(writing: Writing, id: str, identity: Identity, meaning: Meaning) -
             records.change(writing, insight, status="pending", applied_by=None, applied_at=None, changeset_ref=None)
             records.note(writing, insight_id, "rollback", identity, "applied", "pending")
             returned.append(insight_id)
-    return RollbackResult(changeset_id=id, target_urn=target, insights_returned=tuple(returned))
+    return RollbackResult(
+        changeset_id=id,
+        target_urn=target,
+        reverted_changes=tuple(previous or new),
+        insights_rolled_back=tuple(returned),
+        rolled_back_by=identity.email,
+    )
 
 
 def _restore_page(
@@ -195,11 +210,9 @@ def _add(
     return id
 
 
-def untag(writing: Writing, urn: str, tag: str, identity: Identity, meaning: Meaning) -> str | None:
-    """Take a tag off an entity; gives the changeset's id, or None where it has no such tag."""
+def untag(writing: Writing, urn: str, tag: str, identity: Identity, meaning: Meaning) -> str:
+    """Take a tag off an entity; gives the changeset's id."""
     old = entities.found(writing.con, urn)
-    if tag not in old.tags:
-        return None
     change = Change(change_type="remove_tag", detail=tag)
     return to_entity(writing, (), old, (change,), identity, Faults(), meaning)[0]
 
@@ -256,6 +269,11 @@ def listed(
         f"SELECT * FROM changesets WHERE {where} ORDER BY seq DESC LIMIT ? OFFSET ?", (*values, limit, offset)
     )
     return [changeset(row) for row in rows], total
+
+
+def summary(one: Changeset) -> ChangesetSummary:
+    fields = one.model_dump(include=set(ChangesetSummary.model_fields))
+    return ChangesetSummary(changeset_id=one.id, **fields)
 
 
 def changeset(row: sqlite3.Row) -> Changeset:

@@ -220,6 +220,8 @@ class Database:
             )
         con.execute("PRAGMA journal_mode = WAL")
         self._sync(con, self.durable)
+        if version == VERSION:
+            return  # nothing is written, so that a full disk can be read, and a snapshot of it be made
         con.execute("BEGIN IMMEDIATE")  # another process may be at it too: look again inside
         try:
             version = con.execute("PRAGMA user_version").fetchone()[0]

@@ -13,6 +13,7 @@ from memassay.platform.database import FILE, Database, Wall, Writing
 from memassay.platform.entities import DescriptionCache
 from memassay.platform.errors import ConnectionDropped, PlatformError
 from memassay.platform.meaning import Meaning
+from memassay.platform.rates import Rates
 from memassay.platform.settings import Settings
 from memassay.platform.shapes import Caller, Enrichment, Identity
 from memassay.platform.warehouse import Warehouse
@@ -23,7 +24,6 @@ PURPOSE_TOOLS: frozenset[str] = frozenset(
         "fetch",
         "trino_query",
         "trino_describe_table",
-        "trino_browse",
         "datahub_get_entity",
         "datahub_search",
     }
@@ -44,6 +44,7 @@ class Desk:
         self._meaning = Meaning(settings.embedder, _SIEVES)
         self._warehouse = None if warehouse is None else Warehouse(warehouse, settings.warehouse_schema)
         self._descriptions = DescriptionCache(settings.description_ttl_s)
+        self._rates = Rates(settings.rate_limit)
         self._database = Database(folder / FILE, clock, settings.durable)
 
     # -- calls -----------------------------------------------------------------------------------------------------
@@ -113,15 +114,23 @@ class Desk:
                 audit.add(writing, call)
         call.kept = True
 
-    def _enrichment(self, caller: Caller, call: Call, urns: Sequence[str]) -> Enrichment | None:
-        """What the result of a call carries along about these entities."""
+    def _enrichment(
+        self, caller: Caller, call: Call, urns: Sequence[str], *, described: bool = False
+    ) -> Enrichment | None:
+        """What the result of a call carries along about these entities; ``described``: it says itself what they are."""
         with self._database.read() as con:
             now = self._database.now(con)
-            found = enrichment.enrich(con, caller, urns, self.settings, self._descriptions, now)
+            found = enrichment.enrich(con, caller, urns, described, self.settings, self._descriptions, now)
         call.enrichment, call.tokens, call.told = found
         return call.enrichment
 
     # -- who may ---------------------------------------------------------------------------------------------------
+
+    def admit(self, identity: Identity) -> None:
+        """Count a call of somebody's; raises ``rate_limited`` where it is one too many. For whatever takes requests."""
+        if wait := self._rates.wait(identity.user_id):
+            most = f"{self.settings.rate_limit:,} calls a minute are allowed, and you have made them."
+            raise PlatformError("rate_limited", most, f"Try again in {wait} s.", retry_after=wait)
 
     def may_review(self, identity: Identity) -> bool:
         """Whether ``apply_knowledge`` is for this identity (and so shown to it)."""

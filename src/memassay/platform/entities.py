@@ -17,6 +17,10 @@ from memassay.platform.shapes import Change, Entity
 TABLE = "entities"
 SIEVE = ("0", "1")
 FIELDS = ("description", "columns", "tags", "issues")
+COLUMN = "column:"
+"""What the target of a column's description begins with."""
+
+_TAG = "urn:li:tag:"
 
 # Descriptions that a cache holds at most; it is emptied then.
 _CACHED = 10_000
@@ -78,6 +82,16 @@ def put(writing: Writing, new: Entity, meaning: Meaning) -> sqlite3.Row:
     return now
 
 
+def tagged(con: sqlite3.Connection, tag: str) -> list[tuple[str, str]]:
+    """The URNs of all entities with a tag, each with the tag as it has it: by its name or as ``urn:li:tag:NAME``."""
+    name = tag.removeprefix(_TAG)
+    rows = con.execute(
+        "SELECT e.urn, t.value FROM entities e, json_each(e.tags) t WHERE t.value IN (?, ?) ORDER BY e.seq, t.key",
+        (name, _TAG + name),
+    )
+    return [(urn, value) for urn, value in rows]
+
+
 def changed(old: Entity, changes: Sequence[Change]) -> Entity:
     """An entity after some changes.
 
@@ -87,10 +101,14 @@ def changed(old: Entity, changes: Sequence[Change]) -> Entity:
     fields = old.model_dump()
     for one in changes:
         if one.change_type == "update_description":
-            if one.target:
-                fields["columns"] = {**fields["columns"], one.target: one.detail}
-            else:
+            if one.target.startswith(COLUMN) and len(one.target) > len(COLUMN):
+                fields["columns"] = {**fields["columns"], one.target.removeprefix(COLUMN): one.detail}
+            elif one.target in ("", old.urn):
                 fields["description"] = one.detail
+            else:
+                raise PlatformError(
+                    "invalid", f"{one.target!r} is no target.", f"Write {COLUMN}NAME, or leave it empty."
+                )
         elif one.target and one.target != old.urn:
             raise PlatformError("invalid", f"{one.change_type} is for the entity itself; leave target empty.")
         elif one.change_type == "add_tag":

@@ -24,18 +24,18 @@ Code = Literal[
 
 # (category, HTTP status)
 _CODES: dict[str, tuple[str, int]] = {
-    "unauthenticated": ("auth", 401),
-    "unauthorized": ("auth", 403),
-    "session_required": ("session", 400),
-    "session_expired": ("session", 400),
-    "search_required": ("workflow", 403),
-    "purpose_required": ("workflow", 400),
+    "unauthenticated": ("authentication_failed", 401),
+    "unauthorized": ("authorization_denied", 403),
+    "session_required": ("session_required", 400),
+    "session_expired": ("session_required", 400),
+    "search_required": ("search_required", 403),
+    "purpose_required": ("purpose_required", 400),
     "rate_limited": ("limit", 429),
-    "not_found": ("request", 404),
-    "conflict": ("request", 409),
-    "invalid": ("request", 400),
-    "irreversible": ("request", 422),
-    "tool_error": ("tool", 422),
+    "not_found": ("not_found", 404),
+    "conflict": ("client_input", 409),
+    "invalid": ("client_input", 400),
+    "irreversible": ("client_input", 422),
+    "tool_error": ("tool_error", 422),
     "unavailable": ("environment", 503),
 }
 
@@ -48,16 +48,17 @@ class PlatformError(MemassayError):
             busy or damaged.
         message: one sentence.
         hint: what to do about it, or "".
+        retry_after: seconds after which the same call may be made again, or 0 where waiting is of no use.
 
     Attributes:
         category: a coarse group of codes.
         status: the HTTP status of a problem document.
     """
 
-    def __init__(self, code: Code, message: str, hint: str = "") -> None:
+    def __init__(self, code: Code, message: str, hint: str = "", retry_after: int = 0) -> None:
         super().__init__(message)
         self.code: Code = code
-        self.message, self.hint = message, hint
+        self.message, self.hint, self.retry_after = message, hint, retry_after
         self.category, self.status = _CODES[code]
 
 

@@ -52,12 +52,11 @@ def listed(
     return [insight(row) for row in rows], total
 
 
-def waiting(con: sqlite3.Connection, urn: str) -> list[Insight]:
-    """Pending and approved insights of an entity, oldest first."""
+def waiting(con: sqlite3.Connection, urn: str, captured_by: str | None) -> list[Insight]:
+    """Pending and approved insights of an entity, of one owner or (None) of all, oldest first."""
+    condition, values = where(InsightFilter(entity_urn=urn, captured_by=captured_by))
     rows = con.execute(
-        "SELECT * FROM records WHERE status IN ('pending', 'approved') "
-        "AND seq IN (SELECT seq FROM record_entities WHERE urn = ?) ORDER BY created",
-        (urn,),
+        f"SELECT * FROM records WHERE {condition} AND status IN ('pending', 'approved') ORDER BY created", values
     )
     return [insight(row) for row in rows]
 
@@ -87,13 +86,15 @@ def counted(con: sqlite3.Connection, filters: InsightFilter | None, now: int) ->
     )
 
 
-def pending_by_entity(con: sqlite3.Connection) -> tuple[EntityCount, ...]:
-    """Entities with pending insights, most first."""
+def pending_by_entity(con: sqlite3.Connection, captured_by: str | None) -> tuple[EntityCount, ...]:
+    """Entities with pending insights, of one owner or (None) of all, most first."""
+    condition, values = where(InsightFilter(status="pending", captured_by=captured_by))
     rows = con.execute(
-        "SELECT e.urn, count(*) FROM records r JOIN record_entities e ON e.seq = r.seq WHERE r.status = 'pending' "
-        "GROUP BY 1 ORDER BY 2 DESC, 1"
+        f"SELECT urn, count(*) FROM record_entities WHERE seq IN (SELECT seq FROM records WHERE {condition}) "
+        "GROUP BY 1 ORDER BY 2 DESC, 1",
+        values,
     )
-    return tuple(EntityCount(entity_urn=urn, pending=number) for urn, number in rows)
+    return tuple(EntityCount(entity_urn=urn, count=number) for urn, number in rows)
 
 
 def insight(row: sqlite3.Row) -> Insight:

@@ -1,10 +1,8 @@
-"""The tools of those who learn and ask: sessions, search, the warehouse, one's own memory."""
+"""The tools of those who ask: sessions, search, the catalogue, the warehouse."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
 
 from memassay.platform import entities, identities, listing, pages, records, sessions
 from memassay.platform.audit import Call
@@ -13,26 +11,20 @@ from memassay.platform.desk import Desk, bounded, some
 from memassay.platform.errors import PlatformError
 from memassay.platform.search import SOURCES, Question, search
 from memassay.platform.shapes import (
+    Browsed,
+    BrowseResult,
     Caller,
-    CaptureRequest,
-    CaptureResult,
-    DuplicateList,
-    DuplicatePair,
     EntityList,
     EntityResult,
     FetchedDocument,
     FetchResult,
     Identity,
     InsightStatus,
-    ManageResult,
+    Persona,
     PlatformInfo,
     QueryResult,
-    RecordFilter,
-    RecordList,
     SearchResult,
-    Source,
     TableDescription,
-    TableList,
 )
 from memassay.platform.warehouse import Warehouse
 from memassay.version import __version__
@@ -42,14 +34,12 @@ _INSTRUCTIONS = (
     "call. Keep what you are taught with memory_capture and name the entity it is about in entity_urns; when it "
     "changes, capture the new wording. Answer from what you find, and say so when nothing says it."
 )
-_DAY = 86_400_000_000
 
-# Own records, the newest first, among which duplicates are looked for: their cosines fit in 16 MB.
-_COMPARED = 2_000
+_TOOLKITS = ("search", "memory", "knowledge", "datahub", "trino")
 
 
 class Learning(Desk):
-    """Tools for everybody."""
+    """Tools for everybody who asks."""
 
     def platform_info(self, identity: Identity) -> PlatformInfo:
         """A new session handle; the one tool that needs none."""
@@ -60,9 +50,10 @@ class Learning(Desk):
             session_id=call.session,
             version=__version__,
             user=identity.email,
-            persona=identity.persona,
-            expires_at=rfc3339(expires),
-            instructions=_INSTRUCTIONS,
+            persona=Persona(name=identity.persona, display_name=identity.persona.capitalize()),
+            session_expires_at=rfc3339(expires),
+            agent_instructions=_INSTRUCTIONS,
+            toolkits=_TOOLKITS,
         )
 
     def search(
@@ -73,10 +64,10 @@ class Learning(Desk):
         context: str = "",
         entity_urns: Sequence[str] = (),
         status: InsightStatus | None = None,
-        sources: Sequence[Source] = (),
+        sources: Sequence[str] = (),
         limit: int = 10,
         offset: int = 0,
-    ) -> SearchResult:
+    ) -> SearchResult | BrowseResult:
         """What the caller may see, best first; without an intent newest first, from ``offset`` on (browsing).
 
         Args:
@@ -85,16 +76,14 @@ class Learning(Desk):
             context: more words about the task.
             entity_urns: only what is filed on one of these.
             status: only insights with this review status.
-            sources: of ``insights``, ``memory``, ``knowledge_pages``, ``entities``; empty is all.
+            sources: of ``insights``, ``memory``, ``knowledge_pages``, ``catalog``; empty is all, and what is none of
+                them is named in the result.
             limit: 1 to 50 hits in all.
             offset: with an intent it must be 0.
         """
         with self._tool(caller, "search", discovers=True):
             if intent.strip() and offset:
                 raise PlatformError("invalid", "offset is for browsing.", "Leave intent empty, or raise limit.")
-            unknown = [source for source in sources if source not in SOURCES]
-            if unknown:
-                raise PlatformError("invalid", f"{unknown[0]!r} is no source.", f"Use {', '.join(SOURCES)}.")
             text = f"{intent}\n{context}".strip() if intent.strip() else ""
             self._meaning.of(text)  # before the transaction: a model is slow
             with self._database.read() as con:
@@ -103,20 +92,19 @@ class Learning(Desk):
                     text=text,
                     urns=some("entity_urns", entity_urns, 50),
                     status=status,
-                    sources=tuple(sources) or SOURCES,
+                    sources=tuple(source for source in SOURCES if not sources or source in sources),
                     limit=bounded("limit", limit, 1, 50),
                     offset=bounded("offset", offset, 0),
+                    unknown=tuple(dict.fromkeys(source for source in sources if source not in SOURCES)),
                 )
                 return search(con, question, self.settings, self._meaning)
 
     def fetch(self, caller: Caller, reference: str) -> FetchResult:
         """The whole of ``mcp:knowledge_page:ID_OR_SLUG``, ``mcp:insight:ID``, ``mcp:memory:ID`` or ``urn:…``."""
         with self._tool(caller, "fetch"):
-            return FetchResult(
-                reference=reference,
-                found=(document := self._document(caller, reference)) is not None,
-                document=document,
-            )
+            document = self._document(caller, reference)
+            message = f"There is no {reference} that you may see." if document is None else None
+            return FetchResult(reference=reference, found=document is not None, document=document, message=message)
 
     def _document(self, caller: Caller, reference: str) -> FetchedDocument | None:
         """What is behind a reference, as far as the caller may see it."""
@@ -127,14 +115,26 @@ class Learning(Desk):
                 if row is None:
                     return None
                 entity = entities.entity(row)
-                return _document(entity.name, entity.description, entities.searched(entity), ())
+                return FetchedDocument(
+                    reference=reference,
+                    source="catalog",
+                    title=entity.name,
+                    body=entity.description,
+                    content=entity.model_dump(mode="json"),
+                    entity_urns=(entity.urn,),
+                )
             if kind == "knowledge_page":
                 try:
                     page = pages.page(pages.found(con, id))
                 except PlatformError:
                     return None
-                links = (*page.references, *page.entity_urns)
-                return _document(page.title, page.body, f"{page.title}\n\n{page.summary}\n\n{page.body}", links)
+                return FetchedDocument(
+                    reference=reference,
+                    source="knowledge_pages",
+                    title=page.title,
+                    body=page.body,
+                    entity_urns=page.entity_urns,
+                )
             owner = identities.code_of(con, caller.identity)
             row = con.execute("SELECT * FROM records WHERE id = ?", (id,)).fetchone()
             if row is None or listing.reference(row) != reference or row["lifecycle"] not in records.LIVE:
@@ -142,7 +142,13 @@ class Learning(Desk):
             if row["owner"] != owner and not (row["status"] == "applied" and self.settings.shared_applied):
                 return None
             record = listing.memory_record(row)
-            return _document(f"{record.type} ({record.category})", record.content, record.content, record.entity_urns)
+            return FetchedDocument(
+                reference=reference,
+                source="memory" if row["status"] is None else "insights",
+                body=record.content,
+                content=record.model_dump(mode="json"),
+                entity_urns=record.entity_urns,
+            )
 
     # -- the catalogue and the warehouse ---------------------------------------------------------------------------
 
@@ -151,7 +157,7 @@ class Learning(Desk):
         with self._tool(caller, "datahub_get_entity", discovers=True) as call:
             with self._database.read() as con:
                 entity = entities.found(con, urn)
-            return EntityResult(**entity.model_dump(), enrichment=self._enrichment(caller, call, [urn]))
+            return EntityResult(**entity.model_dump(), enrichment=self._enrichment(caller, call, [urn], described=True))
 
     def datahub_search(self, caller: Caller, query: str, limit: int = 10) -> EntityList:
         """Entities by name and description. Counts as a search for the gate."""
@@ -161,16 +167,18 @@ class Learning(Desk):
                 text=query.strip(),
                 urns=(),
                 status=None,
-                sources=("entities",),
+                sources=("catalog",),
                 limit=bounded("limit", limit, 1, 50),
                 offset=0,
             )
             catalogue = self.settings.model_copy(update={"entity_sink": True})
             found = search(con, question, catalogue, self._meaning)
-            hits = [hit for group in found.groups for hit in group.hits]
-            return EntityList(
-                entities=tuple(entities.found(con, hit.id) for hit in hits), total=found.coverage[0].matched
+            hits, total = (
+                (found.items, found.total)
+                if isinstance(found, BrowseResult)
+                else ([hit for group in found.groups for hit in group.hits], found.coverage[0].matched)
             )
+            return EntityList(entities=tuple(entities.found(con, hit.ref) for hit in hits), total=total)
 
     def trino_query(self, caller: Caller, sql: str, limit: int = 100) -> QueryResult:
         """One SELECT in SQLite's dialect; tables may be written ``catalog.schema.table``. Behind the gate.
@@ -190,134 +198,17 @@ class Learning(Desk):
             return result.model_copy(update={"enrichment": self._enrichment(caller, call, urns)})
 
     def trino_describe_table(self, caller: Caller, table: str) -> TableDescription:
-        """Columns and size of a table."""
+        """Columns and size of a table, named in full or by its last part."""
         with self._tool(caller, "trino_describe_table") as call:
             described = self._tables().describe(table)
             return described.model_copy(update={"enrichment": self._enrichment(caller, call, [described.urn])})
 
-    def trino_browse(self, caller: Caller) -> TableList:
-        """All tables."""
-        with self._tool(caller, "trino_browse") as call:
-            warehouse = self._tables()
-            tables = warehouse.tables()
-            urns = [entities.dataset_urn(table) for table in tables]
-            return TableList(
-                catalog=warehouse.catalog,
-                schema_=warehouse.schema,
-                tables=tables,
-                enrichment=self._enrichment(caller, call, urns),
-            )
+    def trino_browse(self, caller: Caller, catalog: str = "", schema: str = "", pattern: str = "") -> Browsed:
+        """The catalogs; with one its schemas; with a schema its tables, by a LIKE pattern."""
+        with self._tool(caller, "trino_browse"):
+            return self._tables().browse(catalog, schema, pattern)
 
     def _tables(self) -> Warehouse:
         if self._warehouse is None:
             raise PlatformError("not_found", "This workspace has no warehouse.")
         return self._warehouse
-
-    # -- one's own memory ------------------------------------------------------------------------------------------
-
-    def memory_capture(self, caller: Caller, request: CaptureRequest) -> CaptureResult:
-        """Keep a record: live at once for its owner, or an insight that waits for review."""
-        with self._tool(caller, "memory_capture") as call:
-            records.check_content(request.content)
-            if any(not urn.startswith("urn:") for urn in request.entity_urns):
-                raise PlatformError("invalid", "entity_urns must be URNs.", "Write urn:li:dataset:(…).")
-            self._meaning.of(request.content)  # before the lock: a model is slow
-            with self._write(call) as writing:
-                owner = identities.ensure(writing, caller.identity)
-                return records.capture(
-                    writing, request, owner, caller.identity, caller.session, self.settings, self._meaning
-                )
-
-    def memory_update(self, caller: Caller, id: str, content: str) -> ManageResult:
-        """Other words for an own record that nobody has reviewed yet.
-
-        Raises:
-            PlatformError: ``not_found`` (also for another's record), ``conflict``: approved, applied or not live.
-        """
-        with self._tool(caller, "memory_manage") as call:
-            records.check_content(content)
-            self._meaning.of(content)
-            with self._write(call) as writing:
-                row = records.own_live(writing.con, id, identities.code_of(writing.con, caller.identity))
-                if row["status"] in ("approved", "applied"):
-                    raise PlatformError(
-                        "conflict", f"The insight {id} is {row['status']}.", "Capture a correction instead."
-                    )
-                records.reword(writing, row, content, caller.identity, "update", self._meaning)
-            return ManageResult(command="update", id=id, status=row["status"] or "active", message="Updated.")
-
-    def memory_forget(self, caller: Caller, id: str) -> ManageResult:
-        """Take back an own live record; an applied insight too, but what it was applied to stays."""
-        with self._tool(caller, "memory_manage") as call, self._write(call) as writing:
-            row = records.own_live(writing.con, id, identities.code_of(writing.con, caller.identity))
-            status = records.retire(
-                writing, row, "archived", "forget", caller.identity, notes="Forgotten by its owner."
-            )
-            return ManageResult(command="forget", id=id, status=status, message="Forgotten.")
-
-    def memory_consolidate(self, caller: Caller, id: str, duplicate_id: str) -> ManageResult:
-        """``duplicate_id`` becomes superseded by ``id``; both are own and live."""
-        with self._tool(caller, "memory_manage") as call, self._write(call) as writing:
-            if id == duplicate_id:
-                raise PlatformError("invalid", "A record is no duplicate of itself.")
-            owner = identities.code_of(writing.con, caller.identity)
-            kept = records.own_live(writing.con, id, owner)
-            gone = records.own_live(writing.con, duplicate_id, owner)
-            records.retire(writing, gone, "superseded", "consolidate", caller.identity, by=id)
-            status = kept["status"] or kept["lifecycle"]
-            return ManageResult(command="consolidate", id=id, status=status, message=f"{duplicate_id} is superseded.")
-
-    def memory_list(
-        self, caller: Caller, filters: RecordFilter | None = None, limit: int = 20, offset: int = 0
-    ) -> RecordList:
-        """Own records, newest first; ``limit`` is 1 to 100."""
-        with self._tool(caller, "memory_manage"), self._database.read() as con:
-            owner = identities.code_of(con, caller.identity)
-            bounds = bounded("limit", limit, 1, 100), bounded("offset", offset, 0)
-            return listing.listed(con, "list", owner, filters or RecordFilter(), *bounds)
-
-    def memory_review_stale(self, caller: Caller, limit: int = 20, offset: int = 0) -> RecordList:
-        """Own live records unchanged for ``stale_days``; they are marked stale, and an update makes them active."""
-        with self._tool(caller, "memory_manage") as call, self._write(call) as writing:
-            owner = identities.code_of(writing.con, caller.identity)
-            before = writing.tick() - int(self.settings.stale_days * _DAY)
-            old = writing.con.execute(
-                "SELECT * FROM records WHERE owner = ? AND lifecycle = 'active' AND updated < ? ORDER BY seq",
-                (owner, before),
-            ).fetchall()
-            for row in old:
-                records.change(writing, row, lifecycle="stale")
-                records.note(writing, row["id"], "stale", caller.identity, "active", "stale")
-            bounds = bounded("limit", limit, 1, 100), bounded("offset", offset, 0)
-            return listing.listed(writing.con, "review_stale", owner, RecordFilter(lifecycle="stale"), *bounds)
-
-    def memory_review_duplicates(self, caller: Caller, limit: int = 20, offset: int = 0) -> DuplicateList:
-        """Pairs of own live records (of the 2,000 newest) with a cosine of at least ``similar``."""
-        bounded("limit", limit, 1, 100)
-        bounded("offset", offset, 0)
-        with self._tool(caller, "memory_manage"), self._database.read() as con:
-            rows = con.execute(
-                "SELECT * FROM records WHERE owner = ? AND lifecycle IN ('active', 'stale') ORDER BY seq DESC LIMIT ?",
-                (identities.code_of(con, caller.identity), _COMPARED),
-            ).fetchall()[::-1]
-            vectors = self._meaning.vectors(con, records.TABLE, [row["seq"] for row in rows])
-            if not vectors.size:
-                return DuplicateList(pairs=(), total=0)
-            cosines = np.round(vectors @ vectors.T, 6)
-            first, second = np.nonzero(np.triu(cosines >= self.settings.similar, k=1))
-            order = np.lexsort((second, first, -cosines[first, second]))
-            pairs = tuple(
-                DuplicatePair(
-                    id=rows[a]["id"],
-                    duplicate_id=rows[b]["id"],
-                    score=float(cosines[a, b]),
-                    content=rows[a]["content"],
-                    duplicate_content=rows[b]["content"],
-                )
-                for a, b in ((first[at], second[at]) for at in order[offset : offset + limit])
-            )
-            return DuplicateList(pairs=pairs, total=len(order))
-
-
-def _document(title: str, body: str, content: str, links: Sequence[str]) -> FetchedDocument:
-    return FetchedDocument(title=title, body=body, content=content, references=tuple(dict.fromkeys(links)))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 from memassay.platform.database import rfc3339
+from memassay.platform.records import DIMENSIONS
 from memassay.platform.shapes import HeldRecord, MemoryRecord, Paged, RecordEvent, RecordFilter, RecordList
 
 
@@ -42,28 +43,23 @@ def pushed(
 
 def _where(owner: int, asked: RecordFilter) -> tuple[str, list[Any]]:
     """The SQL condition of a filter over somebody's records, and its values."""
-    parts, values = ["owner = ?"], [owner, *(() if asked.lifecycle is None else (asked.lifecycle,))]
-    parts.append("lifecycle IN ('active', 'stale')" if asked.lifecycle is None else "lifecycle = ?")
+    parts, values = ["owner = ?"], [owner, *(() if asked.status is None else (asked.status,))]
+    parts.append("lifecycle IN ('active', 'stale')" if asked.status is None else "lifecycle = ?")
     for condition, value in (
-        ("sink_class = ?", asked.type),
-        ("status = ?", asked.status),
         ("category = ?", asked.category),
         ("seq IN (SELECT seq FROM record_entities WHERE urn = ?)", asked.entity_urn),
     ):
         if value is not None:
             parts.append(condition)
             values.append(value)
+    if asked.dimension is not None:
+        own = [type for type, dimension in DIMENSIONS.items() if asked.dimension in (dimension, "knowledge")]
+        parts.append(f"sink_class {'NOT ' * (asked.dimension == 'knowledge')}IN ({', '.join('?' * len(own))})")
+        values += own
     return " AND ".join(parts), values
 
 
-def listed(
-    con: sqlite3.Connection,
-    command: Literal["list", "review_stale"],
-    owner: int,
-    filters: RecordFilter,
-    limit: int,
-    offset: int,
-) -> RecordList:
+def listed(con: sqlite3.Connection, owner: int, filters: RecordFilter, limit: int, offset: int) -> RecordList:
     """Some of somebody's records, newest first."""
     condition, values = _where(owner, filters)
     total: int = con.execute(f"SELECT count(*) FROM records WHERE {condition}", values).fetchone()[0]
@@ -71,7 +67,7 @@ def listed(
         f"SELECT * FROM records WHERE {condition} ORDER BY seq DESC LIMIT ? OFFSET ?", (*values, limit, offset)
     )
     found = tuple(memory_record(row) for row in rows)
-    return RecordList(command=command, records=found, total=total, limit=limit, offset=offset)
+    return RecordList(records=found, total=total, limit=limit, offset=offset)
 
 
 def history(con: sqlite3.Connection, record_id: str | None, page: int, per_page: int) -> Paged[RecordEvent]:
@@ -135,18 +131,23 @@ def reference(row: sqlite3.Row) -> str:
 
 
 def memory_record(row: sqlite3.Row) -> MemoryRecord:
+    status = {} if row["status"] is None else {"insight_status": row["status"]}
     return MemoryRecord(
         id=row["id"],
-        reference=reference(row),
-        type=row["sink_class"],
-        lifecycle=row["lifecycle"],
-        status=row["status"],
+        created_at=rfc3339(row["created"]),
+        updated_at=rfc3339(row["updated"]),
+        created_by=row["created_by"],
+        persona=row["persona"],
+        dimension=DIMENSIONS.get(row["sink_class"], "knowledge"),
+        sink_class=row["sink_class"],
         content=row["content"],
         category=row["category"],
         confidence=row["confidence"],
+        source=row["source"],
         entity_urns=tuple(json.loads(row["entity_urns"])),
-        created_at=rfc3339(row["created"]),
-        updated_at=rfc3339(row["updated"]),
+        related_columns=tuple(json.loads(row["related_columns"])),
+        metadata=json.loads(row["metadata"]) | status,
+        status=row["lifecycle"],
+        reference=reference(row),
         superseded_by=row["superseded_by"],
-        metadata=json.loads(row["metadata"]),
     )

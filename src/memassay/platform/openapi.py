@@ -23,6 +23,7 @@ _SAYS = {
     413: "The body is too long.",
     415: "The body is not JSON.",
     422: "It cannot be done.",
+    429: "The user has made all the calls of a minute.",
     503: "The machine stands in the way: disk full, file busy or damaged.",
 }
 
@@ -68,6 +69,8 @@ def _operation(endpoint: Endpoint, names: dict[Any, Any]) -> dict[str, Any]:
         }
     }
     answers |= {str(status): {"description": _SAYS[status], "content": problem} for status in _refusals(endpoint)}
+    seconds = {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}
+    answers["429"]["headers"] = {"Retry-After": seconds}
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.says,
@@ -82,7 +85,7 @@ def _operation(endpoint: Endpoint, names: dict[Any, Any]) -> dict[str, Any]:
 
 def _refusals(endpoint: Endpoint) -> list[int]:
     """Every status with a problem document that the endpoint can answer."""
-    codes: set[Code] = {"unauthenticated", "invalid", "unavailable", *endpoint.refuses}
+    codes: set[Code] = {"unauthenticated", "rate_limited", "invalid", "unavailable", *endpoint.refuses}
     if endpoint.role != "anyone":
         codes.add("unauthorized")
     statuses = {PlatformError(code, "").status for code in codes}

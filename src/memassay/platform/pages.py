@@ -117,7 +117,7 @@ def page(row: sqlite3.Row) -> KnowledgePage:
     return KnowledgePage(
         id=row["id"],
         references=tuple(fields.pop("refs")),
-        version=row["version"],
+        current_version=row["version"],
         created_at=rfc3339(row["created"]),
         updated_at=rfc3339(row["updated"]),
         updated_by=row["updated_by"],

@@ -35,7 +35,9 @@ class Problem(Shape):
 
 def refused(problem: PlatformError) -> Response:
     """The response for a refusal of the platform."""
-    headers = {"WWW-Authenticate": "Bearer"} if problem.status == HTTPStatus.UNAUTHORIZED else None
+    headers = {"WWW-Authenticate": "Bearer"} if problem.status == HTTPStatus.UNAUTHORIZED else {}
+    if problem.retry_after:
+        headers["Retry-After"] = str(problem.retry_after)
     return response(problem.status, problem.code, problem.message, problem.hint, headers)
 
 

@@ -26,6 +26,7 @@ from memassay.platform.settings import Settings
 from memassay.platform.shapes import (
     CaptureRequest,
     CaptureResult,
+    Dimension,
     Identity,
     Similar,
 )
@@ -33,6 +34,9 @@ from memassay.platform.shapes import (
 TABLE = "records"
 LIVE = ("active", "stale")
 OWN_TYPES = ("personal_preference", "episodic_event")
+DIMENSIONS: Mapping[str, Dimension] = {"personal_preference": "preference", "episodic_event": "event"}
+"""Of the types that need no review; all others are ``knowledge``."""
+
 MODERATED = {"pending": ("approved", "rejected"), "approved": ("rejected",)}
 """What a reviewer may make of an insight by hand."""
 
@@ -88,7 +92,7 @@ def capture(
             identity.email,
             identity.persona,
             session,
-            "memory" if status is None else "knowledge",
+            DIMENSIONS.get(request.type, "knowledge"),
             request.type,
             request.content,
             request.category,
@@ -113,11 +117,11 @@ def capture(
     return CaptureResult(
         id=id,
         sink_class=request.type,
-        status="pending" if status else "active",
-        superseded=bool(replaced),
+        superseded=replaced[0][0]["id"] if replaced else None,
         superseded_ids=tuple(row["id"] for row, _ in replaced),
         similar_existing=tuple(Similar(id=row["id"], score=score) for row, score in similar),
         message=_message(status, len(replaced), len(similar)),
+        unlinked_thread_ids=request.thread_ids,
     )
 
 

@@ -172,7 +172,7 @@ def _apply(served: Served, asked: Asked) -> ApplyResult:
     )
 
 
-def _edited(served: Served, asked: Asked) -> Insight:
+def _edited(served: Served, asked: Asked) -> StatusChanged:
     return served.platform.edit_insight(asked.identity, asked.path["id"], **asked.body.model_dump())
 
 
@@ -202,7 +202,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "PUT", "/admin/knowledge/insights/{id}", "editInsight", "Other words, category or confidence.",
-        Insight, role="reviewer", body=InsightEdit, refuses=("not_found", "conflict"), run=_edited,
+        StatusChanged, role="reviewer", body=InsightEdit, refuses=("not_found", "conflict"), run=_edited,
     ),
     Endpoint(
         "PUT", "/admin/knowledge/insights/{id}/status", "setInsightStatus", "Approve or reject an insight.",
@@ -284,4 +284,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
 )  # fmt: skip
 
-ROUTER = Router(ENDPOINTS, lambda served, key: served.platform.authenticate(key))
+
+def _admitted(served: Served, key: str | None) -> Identity:
+    """Whose key it is; the request is one of that user's calls."""
+    identity = served.platform.authenticate(key)
+    served.platform.admit(identity)
+    return identity
+
+
+ROUTER = Router(ENDPOINTS, _admitted)

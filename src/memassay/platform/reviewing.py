@@ -17,13 +17,14 @@ from memassay.platform.shapes import (
     BulkReview,
     Caller,
     Change,
-    Changeset,
     ChangesetFilter,
+    ChangesetList,
     Entity,
     EntityReview,
     Identity,
     InsightFilter,
     PageDraft,
+    ProposedChange,
     ReviewResult,
     RollbackResult,
     SimilarPage,
@@ -34,9 +35,12 @@ from memassay.platform.shapes import (
 
 _TOOL = "apply_knowledge"
 
+# Entities that the answer of bulk_untag names.
+_SAMPLE = 10
+
 
 class Reviewing(Desk):
-    """The review queue and what comes of it."""
+    """The review queue and what comes of it. Whoever is no reviewer sees of the queue what is their own."""
 
     # -- apply_knowledge -------------------------------------------------------------------------------------------
 
@@ -46,14 +50,15 @@ class Reviewing(Desk):
         """The queue at a glance; ``limit`` is 1 to 100."""
         self._allowed(caller)
         with self._tool(caller, _TOOL), self._database.read() as con:
-            stats = insights.counted(con, InsightFilter(status="pending"), self._database.now(con))
+            seen = InsightFilter(status="pending", captured_by=self._whose(caller))
+            stats = insights.counted(con, seen, self._database.now(con))
             bounds = bounded("limit", limit, 1, 100), bounded("offset", offset, 0)
-            items = insights.listed(con, InsightFilter(status="pending"), True, *bounds)[0] if itemize else None
+            items = insights.listed(con, seen, True, *bounds)[0] if itemize else None
             return BulkReview(
                 total_pending=stats.total_pending,
                 by_category=stats.by_category,
                 by_confidence=stats.by_confidence,
-                by_entity=insights.pending_by_entity(con),
+                by_entity=insights.pending_by_entity(con, seen.captured_by),
                 insights=None if items is None else tuple(items),
             )
 
@@ -64,8 +69,8 @@ class Reviewing(Desk):
             row = entities.row_of(con, entity_urn)
             return EntityReview(
                 entity_urn=entity_urn,
-                entity=None if row is None else entities.entity(row),
-                insights=tuple(insights.waiting(con, entity_urn)),
+                current_metadata=None if row is None else entities.entity(row),
+                insights=tuple(insights.waiting(con, entity_urn, self._whose(caller))),
             )
 
     def knowledge_synthesize(self, caller: Caller, entity_urn: str, insight_ids: Sequence[str] = ()) -> Synthesis:
@@ -75,17 +80,27 @@ class Reviewing(Desk):
             ids = some("insight_ids", insight_ids, 50)
             if ids:
                 taken = [insights.insight(row) for row in applicable(con, ids)]
+                for one in taken:
+                    if self._whose(caller) not in (None, one.captured_by):
+                        raise PlatformError("not_found", f"There is no insight {one.id} that you may see.")
             else:
-                taken = [one for one in insights.waiting(con, entity_urn) if one.status == "approved"]
+                found = insights.waiting(con, entity_urn, self._whose(caller))
+                taken = [one for one in found if one.status == "approved"]
             row = entities.row_of(con, entity_urn)
-            current = "" if row is None else str(row["description"])
+            entity = None if row is None else entities.entity(row)
+            current = "" if entity is None else entity.description
             text = "\n".join(dict.fromkeys(part for part in (current, *(one.insight_text for one in taken)) if part))
-            change = Change(change_type="update_description", detail=text[:20_000])
+            change = ProposedChange(
+                change_type="update_description",
+                current_value=current,
+                suggested_value=text[:20_000],
+                source_insight_ids=tuple(one.id for one in taken),
+            )
             return Synthesis(
                 entity_urn=entity_urn,
-                insight_ids=tuple(one.id for one in taken),
-                current_description=current,
-                changes=(change,) if taken else (),
+                current_metadata=entity,
+                approved_insights=tuple(taken),
+                proposed_changes=(change,) if taken else (),
             )
 
     def knowledge_approve(self, caller: Caller, insight_ids: Sequence[str], review_notes: str = "") -> ReviewResult:
@@ -104,7 +119,7 @@ class Reviewing(Desk):
             ids = some("insight_ids", insight_ids, 50, least=1)
             status: Literal["approved", "rejected"] = "approved" if action == "approve" else "rejected"
             self._moderate(writing, ids, status, caller.identity, notes)
-            return ReviewResult(action=action, status=status, insight_ids=ids)
+            return ReviewResult(action=action, updated=len(ids), total=len(ids))
 
     def knowledge_apply(
         self,
@@ -142,7 +157,10 @@ class Reviewing(Desk):
                 with self._database.read() as con:
                     applicable(con, ids)
                 return ApplyResult(
-                    status="confirmation_required", sink=sink, message="Nothing was done; call again with confirm."
+                    status="confirmation_required",
+                    sink=sink,
+                    confirmation_required=True,
+                    message="Nothing was done; call again with confirm.",
                 )
             faults = self.settings.faults
             if faults.conflict:
@@ -192,7 +210,10 @@ class Reviewing(Desk):
             sink="datahub",
             changeset_id=None if self.settings.faults.no_changeset_ref else id,
             insights_marked_applied=len(rows),
+            entity_urn=entity_urn,
+            changes_applied=len(wanted),
             resulting_state=new,
+            revertible=not any(change.change_type in changes.FINAL for change in wanted),
             message=f"Applied to {entity_urn}.",
         )
 
@@ -205,9 +226,13 @@ class Reviewing(Desk):
             return ApplyResult(
                 status="duplicate_blocked",
                 sink="knowledge_page",
-                similar_pages=near,
+                duplicate_blocked=True,
+                candidates=near,
                 message=f"Nothing was done: the page {near[0].slug} says nearly the same. Update it, or set force_new.",
             )
+        action: Literal["created", "updated"] = (
+            "created" if pages.by_slug(writing.con, page.slug) is None else "updated"
+        )
         id, page_id = changes.to_page(writing, rows, page, identity, self.settings.faults, self._meaning, notes)
         return ApplyResult(
             status="applied",
@@ -216,6 +241,8 @@ class Reviewing(Desk):
             insights_marked_applied=len(rows),
             page_id=page_id,
             slug=page.slug,
+            action=action,
+            revertible=True,
             message=f"Applied to the page {page.slug}.",
         )
 
@@ -234,29 +261,50 @@ class Reviewing(Desk):
 
     def knowledge_list_changesets(
         self, caller: Caller, entity_urn: str | None = None, limit: int = 20, offset: int = 0
-    ) -> tuple[Changeset, ...]:
-        """Newest first; ``limit`` is 1 to 100."""
+    ) -> ChangesetList:
+        """Those of an entity or of ``kp:SLUG``, None is all, newest first; ``limit`` is 1 to 100."""
         self._allowed(caller)
         with self._tool(caller, _TOOL), self._database.read() as con:
             filters = ChangesetFilter(entity_urn=entity_urn)
-            found, _ = changes.listed(con, filters, bounded("limit", limit, 1, 100), bounded("offset", offset, 0))
-            return tuple(found)
+            found, total = changes.listed(con, filters, bounded("limit", limit, 1, 100), bounded("offset", offset, 0))
+            shown = tuple(changes.summary(one) for one in found)
+            return ChangesetList(entity_urn=entity_urn or "", total=total, changesets=shown)
 
-    def knowledge_bulk_untag(self, caller: Caller, tag: str, entity_urns: Sequence[str], confirm: bool) -> UntagResult:
-        """Take a tag off 1 to 50 entities; each becomes a changeset of its own."""
+    def knowledge_bulk_untag(self, caller: Caller, tag_urn: str, confirm: bool) -> UntagResult:
+        """Take a tag, by its name or as ``urn:li:tag:NAME``, off all entities; each becomes a changeset of its own."""
         self._allowed(caller)
         with self._tool(caller, _TOOL) as call:
-            urns = some("entity_urns", entity_urns, 50, least=1)
             if not confirm:
-                return UntagResult(status="confirmation_required", changeset_ids=(), entities_untagged=())
+                with self._database.read() as con:
+                    found = dict(entities.tagged(con, tag_urn))
+                return UntagResult(
+                    tag_urn=tag_urn,
+                    confirmation_required=True,
+                    entities_found=len(found),
+                    affected_urns_sample=tuple(found)[:_SAMPLE],
+                    message="Nothing was done; call again with confirm.",
+                )
             with self._write(call) as writing:
-                done = {urn: changes.untag(writing, urn, tag, caller.identity, self._meaning) for urn in urns}
-            kept = {urn: id for urn, id in done.items() if id is not None}
-            return UntagResult(status="applied", changeset_ids=tuple(kept.values()), entities_untagged=tuple(kept))
+                tagged = entities.tagged(writing.con, tag_urn)
+                done = [changes.untag(writing, urn, tag, caller.identity, self._meaning) for urn, tag in tagged]
+            found = dict(tagged)
+            return UntagResult(
+                tag_urn=tag_urn,
+                entities_found=len(found),
+                entities_untagged=len(found),
+                affected_urns_sample=tuple(found)[:_SAMPLE],
+                changeset_ids=tuple(done),
+                message=f"Taken off {len(found)} entities.",
+            )
 
     def _allowed(self, caller: Caller) -> None:
         if not self.may_review(caller.identity):
             refuse("Only a reviewer may use apply_knowledge.")
+
+    @staticmethod
+    def _whose(caller: Caller) -> str | None:
+        """Whose part of the queue somebody may read; None is everybody's."""
+        return None if caller.identity.reviews else caller.identity.email
 
     def _moderate(self, writing: Writing, ids: Sequence[str], status: str, identity: Identity, notes: str) -> None:
         if self.settings.faults.conflict:

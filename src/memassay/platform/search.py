@@ -18,9 +18,9 @@ from memassay.platform.database import rfc3339
 from memassay.platform.lexicon import find_words
 from memassay.platform.meaning import Mask, Meaning, Owners, States
 from memassay.platform.settings import Settings
-from memassay.platform.shapes import Coverage, Group, Hit, InsightStatus, SearchResult, Source
+from memassay.platform.shapes import BrowseResult, Coverage, Group, Hit, InsightStatus, SearchResult, Source
 
-SOURCES: tuple[Source, ...] = ("insights", "memory", "knowledge_pages", "entities")
+SOURCES: tuple[Source, ...] = ("insights", "memory", "knowledge_pages", "catalog")
 
 _CANDIDATES = 25
 _MEANING, _WORDS = 0.6, 0.4
@@ -37,6 +37,7 @@ class Question:
         urns: only what is filed on one of these; empty is all.
         status: only insights with this review status.
         sources: where to look.
+        unknown: sources that were asked for and are none.
     """
 
     owner: int
@@ -46,6 +47,13 @@ class Question:
     sources: tuple[Source, ...]
     limit: int
     offset: int
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def browses(self) -> Source | None:
+        """The one source that is gone through page by page, or None."""
+        one = len(self.sources) == 1 and not self.text and not self.urns and not self.unknown
+        return self.sources[0] if one else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,9 @@ class _Arm:
     hit: Callable[[sqlite3.Row], Hit]
 
 
-def search(con: sqlite3.Connection, question: Question, settings: Settings, meaning: Meaning) -> SearchResult:
+def search(
+    con: sqlite3.Connection, question: Question, settings: Settings, meaning: Meaning
+) -> SearchResult | BrowseResult:
     """The hits for a question."""
     found: dict[Source, list[Hit]] = {}
     matched: dict[Source, int] = {}
@@ -83,6 +93,16 @@ def search(con: sqlite3.Connection, question: Question, settings: Settings, mean
         else:
             found[source], matched[source] = _newest(con, arm, among, question.offset + question.limit)
     shown = _shares(found, question.limit) if question.text else _slice(found, question.offset, question.limit)
+    if (browsed := question.browses) is not None:
+        items = tuple(shown.get(browsed, ()))
+        return BrowseResult(
+            source=browsed,
+            total=matched.get(browsed, 0),
+            offset=question.offset,
+            limit=question.limit,
+            count=len(items),
+            items=items,
+        )
     return SearchResult(
         groups=tuple(Group(source=source, hits=tuple(hits)) for source, hits in shown.items() if hits),
         coverage=tuple(
@@ -90,12 +110,13 @@ def search(con: sqlite3.Connection, question: Question, settings: Settings, mean
                 source=source,
                 matched=matched[source],
                 shown=len(shown[source]),
-                withheld=(matched[source] - len(shown[source])) or None,
+                matched_capped=bool(question.text) and matched[source] >= _CANDIDATES,
             )
             for source in found
         ),
         count=sum(map(len, shown.values())),
         ranking="entity" if not question.text else "lexical" if meaning.embedder is None else "hybrid",
+        unknown_sources=question.unknown,
     )
 
 
@@ -158,7 +179,7 @@ def _among(con: sqlite3.Connection, source: Source, urns: Sequence[str]) -> list
     if source in ("insights", "memory"):
         return listing.filed_on(con, urns)
     marks = ",".join("?" * len(urns))
-    if source == "entities":
+    if source == "catalog":
         rows = con.execute(f"SELECT seq FROM entities WHERE urn IN ({marks})", list(urns))
     else:
         rows = con.execute(
@@ -218,7 +239,7 @@ def _newest(con: sqlite3.Connection, arm: _Arm, among: list[int] | None, limit: 
 
 
 def _shares(found: dict[Source, list[Hit]], limit: int) -> dict[Source, list[Hit]]:
-    """At least one of each source that has any, at most half of one, the best of all otherwise."""
+    """At least one of each source that has any, at most half (rounded up) of one, the best of all otherwise."""
     filled = [source for source in found if found[source]]
     most = limit if len(filled) == 1 else max(1, (limit + 1) // 2)
     taken = dict.fromkeys(found, 0)
@@ -247,20 +268,17 @@ def _slice(found: dict[Source, list[Hit]], offset: int, limit: int) -> dict[Sour
 
 # -- hits ----------------------------------------------------------------------------------------------------------
 
-_TITLE = 80
-
 
 def _record_hit(row: sqlite3.Row) -> Hit:
-    text = row["content"]
-    first = text.strip().splitlines()[0]
     return Hit(
-        id=row["id"],
-        reference=listing.reference(row),
-        title=first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…",
-        text=text,
+        text=row["content"],
+        source="memory" if row["status"] is None else "insights",
+        ref=row["id"],
         score=0.0,
-        entity_urns=tuple(json.loads(row["entity_urns"])),
         status=row["status"] or row["lifecycle"],
+        entity_urns=tuple(json.loads(row["entity_urns"])),
+        captured_by=row["created_by"],
+        reference=listing.reference(row),
         category=row["category"],
         created_at=rfc3339(row["created"]),
     )
@@ -268,23 +286,23 @@ def _record_hit(row: sqlite3.Row) -> Hit:
 
 def _page_hit(row: sqlite3.Row) -> Hit:
     return Hit(
-        id=row["id"],
-        reference=f"mcp:knowledge_page:{row['id']}",
-        title=row["title"],
-        text=row["summary"],
+        text=pages.searched(dict(row)),
+        source="knowledge_pages",
+        ref=row["id"],
         score=0.0,
         entity_urns=tuple(json.loads(row["entity_urns"])),
+        reference=f"mcp:knowledge_page:{row['id']}",
         created_at=rfc3339(row["created"]),
     )
 
 
 def _entity_hit(row: sqlite3.Row) -> Hit:
     return Hit(
-        id=row["urn"],
-        reference=row["urn"],
-        title=row["name"],
-        text=row["description"],
+        text=f"{row['name']}\n{row['description']}".strip(),
+        source="catalog",
+        ref=row["urn"],
         score=0.0,
         entity_urns=(row["urn"],),
+        reference=row["urn"],
         created_at=rfc3339(row["created"]),
     )

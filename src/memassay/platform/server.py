@@ -1,8 +1,10 @@
 """The tools over the Model Context Protocol.
 
-A refusal is a result with ``isError`` and ``{"error": {code, category, message, hint}}``, so that a model reads it and
-can try again; only an unknown tool is an error of the protocol. Every result is given twice, as text and as structured
-content, since some clients show a model only one of them. Calls run in threads.
+A refusal is a result with ``isError``: one line that names the code, and ``{"error": {code, category, message, hint}}``
+as structured content, so that a model reads it and can try again; only an unknown tool is an error of the protocol.
+Every result is given twice, as text and as structured content, since some clients show a model only one of them. What
+comes along with a result (see ``Enrichment``) is a text of its own for each block, and further fields of the structured
+content. Calls run in threads.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
 
 from memassay.core.errors import UnknownName, UsageError
 from memassay.platform import tools
 from memassay.platform.errors import ConnectionDropped, PlatformError
 from memassay.platform.service import Platform
-from memassay.platform.shapes import Identity
+from memassay.platform.shapes import Enrichment, Identity
 from memassay.version import __version__
 
 INSTRUCTIONS = (
@@ -78,15 +81,15 @@ def make_server(guest_of: Callable[[ServerRequestContext[Any]], Guest]) -> Serve
         try:
             done = await anyio.to_thread.run_sync(call, limiter=guest.threads)
         except PlatformError as problem:
-            return _result(tools.refusal(problem), is_error=True)
+            return _refused(problem)
         except ConnectionDropped:
             guest.dropped = True
             raise
         except Exception:
             _log.exception("The tool %r failed.", params.name)
             bug = PlatformError("tool_error", "This is a bug of the platform, not of the call; its log says more.")
-            return _result(tools.refusal(bug), is_error=True)
-        return _result(done.model_dump(mode="json"))
+            return _refused(bug)
+        return _result(done)
 
     return Server(
         "memassay-platform",
@@ -134,6 +137,21 @@ def _described(name: str, tool: tools.Tool, schema: dict[str, Any]) -> types.Too
     return types.Tool(name=name, description=tool.says, input_schema=schema, annotations=hints)
 
 
-def _result(value: Any, *, is_error: bool = False) -> types.CallToolResult:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=value, is_error=is_error)
+def _result(done: BaseModel) -> types.CallToolResult:
+    value = done.model_dump(mode="json", exclude={"enrichment"})
+    enrichment: Enrichment | None = getattr(done, "enrichment", None)
+    blocks = [] if enrichment is None else enrichment.blocks()
+    merged = {name: part for block in (value, *blocks) for name, part in block.items()}
+    texts = [types.TextContent(text=_json(block)) for block in (value, *blocks)]
+    return types.CallToolResult(content=[*texts], structured_content=merged)
+
+
+def _refused(problem: PlatformError) -> types.CallToolResult:
+    text = f"{problem.message} (code: {problem.code})" + (f" Hint: {problem.hint}" if problem.hint else "")
+    return types.CallToolResult(
+        content=[types.TextContent(text=text)], structured_content=tools.refusal(problem), is_error=True
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,9 +1,9 @@
 """``Platform``: everything a workspace can do, as typed methods for tools, REST and tests.
 
 Every method may be called by any number of threads at once and blocks (a server calls it in a thread). A refusal is a
-``PlatformError``. Methods that take a ``Caller`` are tools (learning.py, reviewing.py): they
-check the session handle, the purpose and the gate, and leave an audit event. Methods that take an ``Identity`` are of
-REST (administering.py): they check the role.
+``PlatformError``. Methods that take a ``Caller`` are tools (learning.py, remembering.py, reviewing.py): they check the
+session handle, the purpose and the gate, and leave an audit event. Methods that take an ``Identity`` are of REST
+(administering.py): they check the role.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from memassay.platform.administering import Administering
 from memassay.platform.database import VERSION, wall_clock
 from memassay.platform.desk import PURPOSE_TOOLS
 from memassay.platform.learning import Learning
+from memassay.platform.remembering import Remembering
 from memassay.platform.settings import Settings
 from memassay.platform.shapes import EmbedderPrint, Entity, Fingerprint, Identity
 from memassay.version import __version__
@@ -28,7 +29,7 @@ __all__ = ["PURPOSE_TOOLS", "Platform"]
 _CAUGHT_UP = 256
 
 
-class Platform(Learning, Administering):
+class Platform(Learning, Remembering, Administering):
     """A workspace: one folder with ``platform.sqlite``, opened by any number of threads and processes.
 
     Args:

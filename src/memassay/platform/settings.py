@@ -59,6 +59,7 @@ class Settings(Frozen):
         session_hours: how long a session handle lives.
         discovery_minutes: how long a search opens the gate; every search begins it anew.
         stale_days: after how many days without a change ``review_stale`` calls a record stale.
+        rate_limit: calls that each user may make in a minute, tools and REST together; 0 is any number.
         warehouse_schema: ``catalog.schema`` of the warehouse's tables.
         durable: whether an acknowledged write also survives a power failure. A killed process loses none either way.
     """
@@ -80,6 +81,7 @@ class Settings(Frozen):
     session_hours: float = Field(default=8.0, gt=0)
     discovery_minutes: float = Field(default=30.0, gt=0)
     stale_days: float = Field(default=90.0, gt=0)
+    rate_limit: int = Field(default=0, ge=0, le=100_000)
     warehouse_schema: str = "warehouse.main"
     durable: bool = True
     faults: Faults = Faults()

@@ -16,10 +16,20 @@ from pydantic import BaseModel, JsonValue
 from memassay.platform import arguments
 from memassay.platform.errors import PlatformError
 from memassay.platform.service import PURPOSE_TOOLS, Platform
-from memassay.platform.shapes import Caller, Changeset, Identity, RecordFilter, Shape
+from memassay.platform.shapes import Caller, Commands, Identity, RecordFilter, RecordUpdate
 
 INFO = "platform_info"
 APPLY = "apply_knowledge"
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "update": "Change content, category, confidence or metadata of a record that nobody has reviewed: id.",
+        "forget": "Take a record back: id.",
+        "list": "Your records, newest first: filter_dimension, filter_status, filter_category, filter_entity_urn.",
+        "review_stale": "Records that nobody has changed for long.",
+        "review_duplicates": "Pairs of records that say nearly the same.",
+        "consolidate": "Keep the record id, and retire duplicate_id in its favour.",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +47,6 @@ class Tool:
     takes: type[BaseModel]
     run: Callable[[Platform, Caller, Any], BaseModel]
     reads: bool = True
-
-
-class ChangesetList(Shape):
-    """What ``list_changesets`` gives, newest first."""
-
-    changesets: tuple[Changeset, ...]
 
 
 def offered(platform: Platform, identity: Identity) -> dict[str, tuple[Tool, dict[str, Any]]]:
@@ -72,6 +76,7 @@ def call(platform: Platform, identity: Identity, name: str, given: Mapping[str, 
         PlatformError: the call is refused or fails.
         ConnectionDropped: see ``Faults``.
     """
+    platform.admit(identity)
     tool = TOOLS[name]
     own = dict(given)
     said = {part: own.pop(part, "") for part in ("session_id", "purpose") if name != INFO}
@@ -97,8 +102,18 @@ def refusal(problem: PlatformError) -> dict[str, JsonValue]:
 
 def _manage(platform: Platform, caller: Caller, given: arguments.Manage) -> BaseModel:
     match given.command:
+        case "":
+            return Commands(commands=COMMANDS)
         case "update":
-            return platform.memory_update(caller, _needed("id", given.id), _needed("content", given.content))
+            update = RecordUpdate(
+                content=given.content or None,
+                category=given.category,
+                confidence=given.confidence,
+                metadata=given.metadata,
+            )
+            if update == RecordUpdate():
+                raise PlatformError("invalid", "There is nothing to update.", "Give content, category or confidence.")
+            return platform.memory_update(caller, _needed("id", given.id), update)
         case "forget":
             return platform.memory_forget(caller, _needed("id", given.id))
         case "consolidate":
@@ -106,8 +121,7 @@ def _manage(platform: Platform, caller: Caller, given: arguments.Manage) -> Base
             return platform.memory_consolidate(caller, kept, gone)
         case "list":
             filters = RecordFilter(
-                type=given.filter_type,
-                lifecycle=given.filter_lifecycle,
+                dimension=given.filter_dimension,
                 status=given.filter_status,
                 category=given.filter_category,
                 entity_urn=given.filter_entity_urn,
@@ -145,15 +159,9 @@ def _apply(platform: Platform, caller: Caller, given: arguments.Apply) -> BaseMo
         case "rollback":
             return platform.knowledge_rollback(caller, _needed("changeset_id", given.changeset_id))
         case "list_changesets":
-            found = platform.knowledge_list_changesets(caller, given.entity_urn or None, given.limit, given.offset)
-            return ChangesetList(changesets=found)
+            return platform.knowledge_list_changesets(caller, given.entity_urn or None, given.limit, given.offset)
         case "bulk_untag":
-            tags = {change.detail for change in given.changes if change.change_type == "remove_tag"}
-            if len(tags) != 1 or any(change.change_type != "remove_tag" for change in given.changes):
-                raise PlatformError("invalid", "bulk_untag takes one tag.", "Give a remove_tag change per entity.")
-            return platform.knowledge_bulk_untag(
-                caller, tags.pop(), [change.target for change in given.changes], given.confirm
-            )
+            return platform.knowledge_bulk_untag(caller, _needed("tag_urn", given.tag_urn), given.confirm)
 
 
 def _needed(name: str, value: str) -> str:
@@ -229,12 +237,12 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
         "trino_describe_table": Tool(
             "Columns and number of rows of a table of the warehouse (an SQLite file).",
             arguments.Table,
-            lambda platform, caller, given: platform.trino_describe_table(caller, given.table),
+            lambda platform, caller, given: platform.trino_describe_table(caller, given.name()),
         ),
         "trino_browse": Tool(
-            "List all tables of the warehouse (an SQLite file).",
-            arguments.Nothing,
-            lambda platform, caller, _: platform.trino_browse(caller),
+            "List the catalogs of the warehouse (an SQLite file), the schemas of a catalog, or the tables of a schema.",
+            arguments.Browse,
+            lambda platform, caller, given: platform.trino_browse(caller, given.catalog, given.schema_, given.pattern),
         ),
     }
 )

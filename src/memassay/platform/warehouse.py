@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from memassay.core.digest import digest_file
 from memassay.platform.entities import dataset_urn
 from memassay.platform.errors import PlatformError
-from memassay.platform.shapes import Column, QueryResult, TableDescription
+from memassay.platform.shapes import Browsed, Column, QueryColumn, QueryResult, QueryStats, TableDescription
 
 _SECONDS = 10.0
 _CELL_BYTES = 1_000_000
@@ -64,6 +64,31 @@ class Warehouse:
             )
             return tuple(self.name(row[0]) for row in rows)
 
+    def browse(self, catalog: str, schema: str, pattern: str) -> Browsed:
+        """The catalogs ("" for both), the schemas of a catalog, or the tables of a schema, by a LIKE pattern.
+
+        Raises:
+            PlatformError: ``not_found``: another catalog or schema than this one's.
+        """
+        for given, own in ((catalog, self.catalog), (schema, self.schema)):
+            if given and given.lower() != own.lower():
+                raise PlatformError("not_found", f"There is no {given!r}.", f"Use {self.catalog}.{self.schema}.")
+        if not catalog and not schema:
+            return Browsed(level="catalogs", items=(self.catalog,), count=1)
+        if not schema:
+            return Browsed(level="schemas", catalog=self.catalog, items=(self.schema,), count=1)
+        like = re.compile(_like(pattern or "%"), re.IGNORECASE | re.DOTALL)
+        tables = tuple(name.split(".", 2)[2] for name in self.tables())
+        found = tuple(name for name in tables if like.fullmatch(name))
+        return Browsed(
+            level="tables",
+            catalog=self.catalog,
+            schema_=self.schema,
+            items=found,
+            count=len(found),
+            pattern=pattern or None,
+        )
+
     def describe(self, table: str) -> TableDescription:
         """Columns and size of a table, named with or without catalog and schema; raises ``not_found``."""
         bare = self._bare(table.strip()).strip('"')
@@ -73,11 +98,19 @@ class Warehouse:
         quoted = '"' + full.split(".", 2)[2].replace('"', '""') + '"'
         with self._open() as con:
             columns = tuple(
-                Column(name=name, type=kind, nullable=not required)
+                Column(name=name, type=kind, nullable="NO" if required else "YES")
                 for _, name, kind, required, *_ in con.execute(f"PRAGMA table_info({quoted})")
             )
             rows = con.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0]
-        return TableDescription(table=full, urn=dataset_urn(full), columns=columns, row_count=rows)
+        return TableDescription(
+            catalog=self.catalog,
+            schema_=self.schema,
+            table=full.split(".", 2)[2],
+            columns=columns,
+            column_count=len(columns),
+            urn=dataset_urn(full),
+            row_count=rows,
+        )
 
     def query(self, sql: str, limit: int) -> tuple[QueryResult, tuple[str, ...]]:
         """Run one SELECT.
@@ -112,12 +145,14 @@ class Warehouse:
                 ) from None
             if cursor.description is None:
                 raise PlatformError("tool_error", "There is no statement.", "Write one SELECT in SQLite's dialect.")
-            shown = tuple(tuple(_json(value) for value in row) for row in rows[:limit])
+            names = [column[0] for column in cursor.description]
             result = QueryResult(
-                columns=tuple(column[0] for column in cursor.description),
-                rows=shown,
-                row_count=len(shown),
-                truncated=len(rows) > limit,
+                columns=tuple(
+                    QueryColumn(name=name, type=_type(rows[0][at] if rows else None)) for at, name in enumerate(names)
+                ),
+                rows=tuple(dict(zip(names, map(_json, row), strict=True)) for row in rows[:limit]),
+                row_count=min(len(rows), limit),
+                stats=QueryStats(row_count=min(len(rows), limit), truncated=len(rows) > limit, limit_applied=limit),
             )
         known = {name.split(".", 2)[2]: name for name in self.tables()}
         return result, tuple(known[table] for table in sorted(read) if table in known)
@@ -143,3 +178,14 @@ def _json(value: object) -> JsonValue:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float)) else None
+
+
+def _type(value: object) -> str:
+    """What SQLite calls a value like this."""
+    kinds = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB"}
+    return kinds.get(type(value), "NULL")
+
+
+def _like(pattern: str) -> str:
+    """A LIKE pattern as a regular expression."""
+    return "".join({"%": ".*", "_": "."}.get(sign, re.escape(sign)) for sign in pattern)

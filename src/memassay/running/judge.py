@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
 import inspect
+import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from memassay.core.contracts import Cell, Judge
+from memassay.core.digest import canonical_json, digest_file, digest_of
+from memassay.core.errors import DataError
 from memassay.core.types import Answer, Dossier, Judgement, Task
 from memassay.running.calls import redact, without_secrets
 from memassay.running.judges import ModelJudge
@@ -17,6 +23,8 @@ from memassay.running.money import Purse
 from memassay.runs.folder import FINAL, Counted, RunFolder
 from memassay.runs.lines import LineWriter
 from memassay.runs.records import Key, key_of, to_line
+from memassay.runs.replaced import each_replaced, set_aside
+from memassay.version import __version__
 
 AT_ONCE = 4
 """Questions that wait for a judge's model at a time."""
@@ -60,6 +68,52 @@ def judge_run(
         RunLocked: another process is judging.
     """
     return asyncio.run(_judged(run, judges, tasks, counted, controls, on_cell, purse or Purse()))
+
+
+def begin_anew(run: RunFolder, judges: Sequence[Judge]) -> None:
+    """Set aside what the judges of a suite have said, so that :func:`judge_run` asks them for all of it anew.
+
+    ``regraded.jsonl`` then holds, of each, its settings, the digest of its settings and code, and the version.
+    """
+    for judge in judges:
+        config = json.loads(canonical_json(judge.config))
+        about = {"grader": grader_digest(judge), "config": config, "memassay": __version__}
+        at = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        set_aside(run, judge.id, {**about, "at": at})
+
+
+def grader_digest(judge: Judge) -> str:
+    """A digest of a judge's settings and of the code of its package; where that is one module, of that module."""
+    kind = type(judge)
+    file = Path(inspect.getfile(kind))
+    alone = not sys.modules[kind.__module__].__package__
+    files = [file] if alone else sorted(file.parent.rglob("*.py"))
+    code = [[path.relative_to(file.parent).as_posix(), digest_file(path)] for path in files]
+    return digest_of({"config": judge.config, "code": code})
+
+
+def unlike(run: RunFolder, judge: str, replaced: str) -> int | None:
+    """How many answers a judge has judged otherwise than before; None where what it said then cannot be read.
+
+    Args:
+        run: the run.
+        judge: its id.
+        replaced: where the older verdicts are, as ``regraded.jsonl`` names it.
+    """
+    try:
+        old = {_subject(verdict): _said(verdict) for verdict in each_replaced(run, replaced)}
+    except DataError:
+        return None
+    new = {_subject(verdict): _said(verdict) for verdict in run.each_judgement(judge)}
+    return sum(old.get(subject) != said for subject, said in new.items())
+
+
+def _subject(verdict: Judgement) -> tuple[Key, int, str]:
+    return key_of(verdict.subjects[0]), verdict.attempt, verdict.answer
+
+
+def _said(verdict: Judgement) -> tuple[object, ...]:
+    return verdict.status, dict(verdict.scores), dict(verdict.labels)
 
 
 def unjudged(

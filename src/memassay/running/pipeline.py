@@ -20,9 +20,9 @@ from memassay.running.controls import expectations
 from memassay.running.drive import Driver
 from memassay.running.estimate import purse_of
 from memassay.running.experiment import Experiment, JudgeEntry
-from memassay.running.judge import judge_run
+from memassay.running.judge import begin_anew, judge_run
 from memassay.running.judge import unjudged as unjudged_by
-from memassay.running.judges import ModelJudge, live, model_judges, model_name, with_kept
+from memassay.running.judges import ModelJudge, live, model_judges, model_name, of_models, with_kept
 from memassay.running.markers import MARKER
 from memassay.running.observing import Observer, Silent
 from memassay.running.pair_judges import PairModelJudge, pair_judges
@@ -199,15 +199,23 @@ def conclude(
     observer: Observer | None = None,
     stopped: str = "",
     amend: str = "",
+    *,
+    anew: bool = False,
 ) -> dict[str, Any]:
-    """Judge what is answered and write ``summary.json``; what differs from what was registered is logged first."""
+    """Judge what is answered and write ``summary.json``; what differs from what was registered is logged first.
+
+    With ``anew`` the suite's graders, which need no model, give every verdict again (see ``begin_anew``).
+    """
     watch = observer or Silent()
     with run.concluding():
         named = {judge.id for judge in plan.model_judges}
-        kept = [(name, about) for name, about in run.judge_manifests() if name in named or run.judged(name)]
+        known = of_models(run.judge_manifests())
+        kept = [(name, about) for name, about in known.items() if name in named or run.judged(name)]
         plan = replace(plan, model_judges=with_kept(plan.model_judges, kept))
         log_amendments(run, plan, amend)
         counted, _ = run.counted()
+        if anew:
+            begin_anew(run, plan.judges)
         watch.stage("judge", len(counted))
         controls = {arm.name for arm in plan.arms if arm.role == "control"}
         purse = purse_of(plan, run, answering=False)
@@ -231,6 +239,8 @@ def rejudge(
     max_usd: float | None = None,
     again: Sequence[ModelJudge | PairModelJudge] = (),
     amend: str = "",
+    *,
+    anew: bool = False,
 ) -> dict[str, Any]:
     """Judge and summarise a run from its folder alone.
 
@@ -242,6 +252,7 @@ def rejudge(
         again: those of the run that go on (:func:`memassay.running.continuing.continuing`). Of others that have judged
             it, the verdicts stay as they are.
         amend: why something beside the identity differs from what was registered, or "".
+        anew: the suite's graders, which need no model, judge everything again; their old verdicts are set aside.
     """
     plan = plan_of(run)
     experiment = plan.experiment.model_copy(update={"judges": tuple(judges), "max_usd": max_usd})
@@ -257,7 +268,7 @@ def rejudge(
             *(judge for judge in again if isinstance(judge, PairModelJudge)),
         ),
     )
-    return conclude(run, plan, unavailable_arms(run), observer, amend=amend)
+    return conclude(run, plan, unavailable_arms(run), observer, amend=amend, anew=anew)
 
 
 def sections_of(summary: Mapping[str, Any]) -> list[Any]:

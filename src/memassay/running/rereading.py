@@ -7,7 +7,7 @@ from memassay.core.errors import DataError
 from memassay.core.registry import Source
 from memassay.core.types import Arm, Task
 from memassay.running.experiment import experiment_of
-from memassay.running.plan import Plan, grading_of, load_suite, own_controls, tasks_digest
+from memassay.running.plan import Plan, grading_of, load_suite, tasks_digest
 from memassay.runs.folder import RunFolder
 
 _FIXED = (
@@ -69,7 +69,8 @@ def plan_of(run: RunFolder) -> Plan:
         sources=sources,
         all_tasks=0,
         identity=identity,
-        own_controls=own_controls(suite) if experiment.controls else (),
+        # Of their arms only the name is needed here: neither memory nor agent has to be installed.
+        own_controls=tuple(getattr(suite, "controls", tuple)()) if experiment.controls else (),
     )
 
 

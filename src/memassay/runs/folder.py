@@ -8,6 +8,8 @@
     builds.jsonl             one BuildReport per store and attempt
     answers-WRITER.jsonl     one Answer per attempt
     judgements/ID.jsonl      one file per judge configuration, beside ID.json, its manifest
+    judgements/replaced/     verdicts that were given anew since; nothing counts them
+    regraded.jsonl           what was set aside there, and which grader took its place
     audits/ID.json           how often a judge was wrong about planted answers
     dossiers/  transcripts/  content-addressed, compressed
     summary.json  summary.md  report.html

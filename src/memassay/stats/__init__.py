@@ -13,6 +13,8 @@ canary: weighted gap of a pair             ``aggregate_gaps`` (many at once: ``g
 canary: >= 3 memories                      ``best_set``; to describe, ``davidson`` and ``length_adjusted_gap``
 canary: fabrication                        ``clopper_pearson``, ``mcnemar_exact``
 judges: kappa, AC1, consistency            ``agreement``, ``positions``, ``repetition_stability``
+lifecycle: a rate, pass^k                  ``attempt_share``, ``pass_hat``
+lifecycle: arm, ablation                   ``paired_difference`` of rates by protocol
 any: regression gate                       ``regression_gate``
 controls                                   ``draw_band``, ``check_oracle``, ``check_empty``, ``check_random``,
                                            ``check_shuffled_gold``
@@ -28,6 +30,7 @@ draws come from a generator that the caller names. Nothing here reads a file or 
 """
 
 from memassay.stats.agreement import Agreement, Positions, agreement, positions, repetition_stability
+from memassay.stats.attempts import attempt_share, pass_hat
 from memassay.stats.bands import (
     SHUFFLED_ALLOWANCE,
     Band,
@@ -100,6 +103,7 @@ __all__ = [
     "WeightedGap",
     "aggregate_gaps",
     "agreement",
+    "attempt_share",
     "average_within",
     "best_set",
     "check_empty",
@@ -124,6 +128,7 @@ __all__ = [
     "paired_difference",
     "paired_ratio",
     "paired_shares",
+    "pass_hat",
     "pilot",
     "positions",
     "power_of",

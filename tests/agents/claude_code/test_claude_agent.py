@@ -109,6 +109,19 @@ def test_variables_that_are_named_are_passed_on(fake: Fake, asked: Asked, monkey
     assert "NOT_SET" not in fake.seen["environment"]
 
 
+@pytest.mark.parametrize("own", ["", "intranet"])
+def test_this_machine_is_never_asked_through_a_proxy(
+    fake: Fake, asked: Asked, monkeypatch: pytest.MonkeyPatch, own: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", own)
+    fake.plays(ANSWER).answers(asked(), pass_env=("HTTPS_PROXY", "NO_PROXY"))
+    excepted = fake.seen["environment"]["NO_PROXY"].split(",")
+    assert excepted == [*([own] if own else []), "127.0.0.1", "localhost", "::1"]
+    fake.plays(ANSWER).answers(asked())
+    assert "NO_PROXY" not in fake.seen["environment"]
+
+
 @pytest.mark.parametrize(
     ("named", "profile", "passed"),
     [("ANTHROPIC_API_KEY", "bare", "ANTHROPIC_API_KEY"), ("ANTHROPIC_AUTH_TOKEN", "bare", "ANTHROPIC_AUTH_TOKEN"),

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from memassay.agents.toolbox import ToolResult, open_toolbox
+from memassay.core.blocks import merged
 from memassay.core.types import Toolset
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:trino,shop.main.sales,PROD)"
@@ -18,7 +19,7 @@ def say(toolset: Toolset, tool: str, **arguments: Any) -> Any:
     """What a tool says in that session; a refusal fails the test."""
     result = ask(toolset, tool, **arguments)
     assert not result.is_error, result.text
-    return json.loads(result.text)
+    return merged(result.text)
 
 
 def ask(toolset: Toolset, tool: str, **arguments: Any) -> ToolResult:

@@ -23,7 +23,7 @@ def test_the_knobs_are_those_of_the_platform_with_its_defaults() -> None:
     taken = inspect.signature(PlatformMemory).parameters
     knobs = {name: field.default for name, field in Settings.model_fields.items()}
     mine = {name: taken[name].default for name in knobs if name in taken}
-    assert set(knobs) - set(mine) == {"warehouse_schema", "durable"}
+    assert set(knobs) - set(mine) == {"warehouse_schema", "rate_limit", "durable"}
     assert mine | {"faults": None} == {name: knobs[name] for name in mine} | {"faults": None}
 
 

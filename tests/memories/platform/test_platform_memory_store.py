@@ -10,6 +10,8 @@ import pytest
 from platform_speech import CORRECTION, FACT, URN, ask, found, say, teach
 
 from memassay.core.contracts import (
+    BUDGET_EXHAUSTED,
+    Budgets,
     Closes,
     Identities,
     Records,
@@ -27,7 +29,7 @@ Open = Callable[..., Any]
 
 def test_a_store_can_do_everything(open_store: Open) -> None:
     store = open_store()
-    for contract in (Serves, Records, Identities, Watched, Reviews, Snapshots, Restarts, Closes):
+    for contract in (Serves, Records, Identities, Watched, Budgets, Reviews, Snapshots, Restarts, Closes):
         assert isinstance(store, contract), contract
     assert store.calls() == ()
 
@@ -80,7 +82,7 @@ def test_by_what_every_platform_has_the_records_are_the_same_but_for_scores(open
     teach(store, who, "Yesterday I looked at sales.", type="episodic_event")
     shown = store.records()
     store.__dict__["_shows_records"] = False
-    bare = [record.model_copy(update={"score": None}) for record in shown]
+    bare = [record.model_copy(update={"score": None, "retired_by": ""}) for record in shown]
     assert list(store.records()) == bare
 
 
@@ -102,6 +104,29 @@ def test_review_to_an_entity_and_back(open_store: Open) -> None:
     assert store.description("urn:li:dataset:none") is None
     with pytest.raises(MemoryFailure, match="409"):
         store.roll_back(change)
+
+
+def test_a_change_stands_whatever_becomes_of_its_record(open_store: Open) -> None:
+    store = open_store()
+    who = store.identity("teacher", 1)
+    record = teach(store, who, FACT, URN)
+    change = store.apply(record, entity=URN, description=FACT)
+    assert store.stands(change, record) and not store.stands(change, "another")
+    teach(store, who, CORRECTION, URN)
+    assert not store.applied(change, record), "a correction has taken its place"
+    assert store.stands(change, record) and store.stands("", record)
+    store.roll_back(change)
+    assert not store.stands(change, record) and not store.stands("", record)
+
+
+def test_the_audit_log_of_a_session(open_store: Open) -> None:
+    store = open_store()
+    who = store.identity("teacher", 1)
+    teach(store, who, FACT, URN)
+    [call] = store.calls()
+    [event] = [one for one in store.audit(call.session) if one["tool_name"] == "memory_capture"]
+    assert event["success"] is True and event["duration_ms"] >= 0
+    assert list(store.audit("nobody")) == []
 
 
 def test_review_to_a_page(open_store: Open) -> None:
@@ -143,10 +168,27 @@ def test_the_warehouse_is_behind_the_gate(open_store: Open) -> None:
     refused = ask(toolset, "trino_query", sql="SELECT sum(cents) FROM shop.main.sales")
     assert refused.is_error and "search_required" in refused.text
     say(toolset, "search", intent="sales")
-    assert say(toolset, "trino_query", sql="SELECT sum(cents) FROM shop.main.sales")["rows"] == [[350]]
+    assert say(toolset, "trino_query", sql="SELECT sum(cents) FROM shop.main.sales")["rows"] == [{"sum(cents)": 350}]
     assert [call.code for call in store.calls()] == ["search_required", "", ""]
     open_gate = open_store("two", gate=False)
-    assert say(open_gate.toolset(), "trino_query", sql="SELECT sum(cents) FROM sales")["rows"] == [[350]]
+    assert say(open_gate.toolset(), "trino_query", sql="SELECT sum(cents) FROM sales")["rows"] == [{"sum(cents)": 350}]
+
+
+def test_a_budget_is_of_every_session_that_is_opened_from_then_on(open_store: Open) -> None:
+    store = open_store()
+    free = store.toolset()
+    store.budget(2)
+    one, two = store.toolset(), store.toolset()
+    for _ in range(3):
+        say(free, "search", intent="sales")
+    for toolset in (one, two):
+        for _ in range(2):
+            say(toolset, "search", intent="sales")
+        refused = ask(toolset, "memory_capture", type="business_knowledge", content=FACT, entity_urns=[URN])
+        assert refused.is_error and "final answer" in refused.text
+    assert [call.code for call in store.calls()] == ["", "", "", *["", "", BUDGET_EXHAUSTED] * 2]
+    assert [call.sent for call in store.calls() if call.code] == [False, False]
+    assert store.records() == ()
 
 
 def test_two_stores_do_not_see_each_other(open_store: Open) -> None:

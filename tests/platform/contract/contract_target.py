@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 import anyio
 import httpx2
 
+from memassay.core.blocks import merged
 from memassay.platform.bridge import Bridge, code_of, open_bridge, text_of
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Target:
             result = await bridge.call(tool, arguments)
             said = result.structured_content
             if not isinstance(said, Mapping):
-                said = json.loads(text_of(result))
+                said = merged(text_of(result))
             return code_of(result) or ("error" if result.is_error else ""), said
 
         return self.play(key, scene)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from memassay.core.contracts import BUDGET_EXHAUSTED
 from memassay.core.errors import MemoryFailure
 from memassay.core.types import MemoryRecord, Server, SharedPage, ToolCall, Toolset
 from memassay.suites.lifecycle.warehouse import Warehouse
@@ -32,6 +33,8 @@ class Knobs:
     refuse_apply: bool = False
     lose_apply: bool = False
     keep_rolled_back: bool = False
+    keep_change: bool = False
+    lose_on_restart: bool = False
     broken_at: str = ""
 
 
@@ -46,6 +49,7 @@ class Plain:
         self.state = copy.deepcopy(EMPTY if state is None else state)
         self.log: list[ToolCall] = []
         self.restarts = 0
+        self.most: int | None = None
         self.name = f"place-{len(Plain.opened)}"
         Plain.opened[self.name] = self
 
@@ -56,6 +60,9 @@ class Plain:
 
     def identity(self, role: str, attempt: int) -> str:
         return f"{role}-{attempt}"
+
+    def budget(self, calls: int) -> None:
+        self.most = calls
 
     async def calls(self) -> Sequence[ToolCall]:
         return tuple(self.log)
@@ -69,6 +76,8 @@ class Plain:
     async def restart(self) -> None:
         self.restarts += 1
         self.log.clear()
+        if self.knobs.lose_on_restart:
+            self.state["records"].clear()
 
     async def records(self, *, owner: str = "", entity: str = "") -> Sequence[MemoryRecord]:
         return [
@@ -84,9 +93,13 @@ class Plain:
         if tool == self.knobs.broken_at:
             raise RuntimeError("the platform broke")
         said, error = None, ""
+        if self.most is not None and sum(one.session == session for one in self.log) >= self.most:
+            refused = {"error": True, "code": BUDGET_EXHAUSTED, "sent": False}
+            self.log.append(ToolCall(session=session, identity=who, tool=tool, arguments=given, **refused))
+            return None
         try:
             said = getattr(self, f"_{tool}")(who, **given)
-        except (KeyError, ValueError, AttributeError) as problem:
+        except (KeyError, ValueError, AttributeError, MemoryFailure) as problem:
             error = f"{type(problem).__name__}: {problem}"
         result = error or json.dumps(said)
         note = ToolCall(session=session, identity=who, tool=tool, arguments=given, result=result, error=bool(error))
@@ -98,7 +111,10 @@ class Plain:
         return f"s-{self.state['number']}"
 
     def record(self, name: str) -> dict[str, Any]:
-        return next(one for one in self.state["records"] if one["id"] == name)
+        found = next((one for one in self.state["records"] if one["id"] == name), None)
+        if found is None:
+            raise MemoryFailure(f"there is no record {name}")
+        return found
 
     def _memory_capture(self, who: str, *, type: str, content: str, entity_urns: Sequence[str] = ()) -> dict[str, Any]:
         self.state["number"] += 1
@@ -115,7 +131,7 @@ class Plain:
             "live": True, "superseded_by": "", "score": None, "change": "",
         }  # fmt: skip
         self.state["records"].append(made)
-        return {"id": name, "sink_class": type, "status": status, "superseded": bool(gone), "superseded_ids": gone}
+        return {"id": name, "sink_class": type, "status": "active", "superseded_ids": gone}
 
     def _memory_manage(self, who: str, *, command: str, id: str, content: str = "") -> dict[str, Any]:
         one = self.record(id)
@@ -136,7 +152,7 @@ class Plain:
     def _search(self, who: str, *, intent: str) -> dict[str, Any]:
         def hits(found: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
             ranked = sorted((one for one in found if _common(intent, one[2])), key=lambda one: -_common(intent, one[2]))
-            return [{"id": name, "title": title, "text": text} for name, title, text in ranked[:5]]
+            return [{"ref": name, "text": f"{title}\n{text}".strip()} for name, title, text in ranked[:5]]
 
         mine = [one for one in self.state["records"] if one["live"] and one["owner"] == who]
         others = [one for one in self.state["records"] if one["status"] == "applied" and one["owner"] != who]
@@ -146,7 +162,7 @@ class Plain:
             "insights": [(one["id"], "", one["text"]) for one in insights],
             "memory": [(one["id"], "", one["text"]) for one in notes],
             "knowledge_pages": [(slug, page["title"], page["summary"]) for slug, page in self.state["pages"].items()],
-            "entities": [(urn, urn, text) for urn, text in self.state["descriptions"].items()],
+            "catalog": [(urn, urn, text) for urn, text in self.state["descriptions"].items()],
         }
         return {"groups": [{"source": source, "hits": hits(found)} for source, found in groups.items()]}
 
@@ -154,10 +170,10 @@ class Plain:
         if self.warehouse.digest not in Plain.data:
             Plain.data[self.warehouse.digest] = self.warehouse.connect()
         rows = Plain.data[self.warehouse.digest].execute(sql).fetchall()
-        said: dict[str, Any] = {"columns": ["value"], "rows": rows, "row_count": len(rows)}
+        said: dict[str, Any] = {"rows": [{"value": value} for value, *_ in rows], "row_count": len(rows)}
         table = re.search(r"FROM (main\.\w+)", sql)
         if self.knobs.push and table is not None:
-            said["enrichment"] = self._enrichment(who, table.group(1))
+            said |= self._enrichment(who, table.group(1))
         return said
 
     def _enrichment(self, who: str, table: str) -> dict[str, Any]:
@@ -170,9 +186,8 @@ class Plain:
             and (one["status"] == "applied" or (one["owner"] == who and one["kind"] not in KNOWLEDGE))
         ]
         return {
-            "mode": "full",
-            "memories": [{"reference": f"mcp:insight:{one['id']}", "summary": one["text"]} for one in known],
-            "descriptions": [{"urn": urn, "description": self.state["descriptions"][urn]} for urn in about],
+            "memory_context": [{"id": one["id"], "summary": one["text"]} for one in known],
+            "additional_tables": [{"urn": urn, "description": self.state["descriptions"][urn]} for urn in about],
         }
 
 
@@ -203,6 +218,9 @@ class Reviewed(Plain):
         return change
 
     async def applied(self, change: str, record: str) -> bool:
+        return self.record(record)["status"] == "applied" and self.stands(change, record)
+
+    def stands(self, change: str, record: str) -> bool:
         held = self.state["changes"].get(change)
         return held is not None and held["record"] == record and not held["undone"]
 
@@ -215,7 +233,7 @@ class Reviewed(Plain):
 
     async def roll_back(self, change: str) -> None:
         held = self.state["changes"][change]
-        held["undone"] = True
+        held["undone"] = not self.knobs.keep_change
         if not self.knobs.keep_rolled_back:
             if held["before"] is None:
                 self.state[held["kind"]].pop(held["key"])

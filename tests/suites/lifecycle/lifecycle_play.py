@@ -83,13 +83,12 @@ class Rules:
         table = re.search(r"main\.\w+", talk.prompt)
         if not any(defines(text, talk.prompt) for text in texts) and table is not None:
             said = talk.call("trino_query", sql=f"SELECT count(*) FROM {table.group(0)}")
-            pushed = said.get("enrichment") or {"memories": [], "descriptions": []}
-            texts += [one["summary"] or "" for one in pushed["memories"]]
-            texts += [one["description"] or "" for one in pushed["descriptions"]]
+            texts += [one["summary"] for one in said.get("memory_context", ())]
+            texts += [one["description"] for one in said.get("additional_tables", ())]
         return next((known for text in texts if (known := defines(text, talk.prompt))), None)
 
     def say(self, talk: Talk, sql: str) -> str:
-        return f"Worked out.\nFINAL ANSWER: {talk.call('trino_query', sql=sql)['rows'][0][0]}"
+        return f"Worked out.\nFINAL ANSWER: {talk.call('trino_query', sql=sql)['rows'][0]['value']}"
 
     def refuse(self, talk: Talk) -> str:
         return NOT_KNOWN
@@ -104,7 +103,7 @@ def found(talk: Talk) -> list[str]:
     """Own records that the prompt is about."""
     word = re.search(r"about the (\w+) ", talk.prompt)
     assert word is not None
-    return [hit["id"] for hit in hits(talk) if f"'{word.group(1)}'" in hit["text"] and hit["id"].startswith("r-")]
+    return [hit["ref"] for hit in hits(talk) if f"'{word.group(1)}'" in hit["text"] and hit["ref"].startswith("r-")]
 
 
 def defines(text: str, prompt: str) -> re.Match[str] | None:

@@ -16,10 +16,14 @@ from memassay.platform.shapes import (
     FetchResult,
     Group,
     Hit,
-    PushedDescription,
-    PushedMemory,
+    OmittedRecord,
+    PushedRecord,
+    QueryColumn,
     QueryResult,
+    QueryStats,
     SearchResult,
+    SemanticContext,
+    TableContext,
 )
 from memassay.suites.lifecycle.attribution import Facts, Piece, deliveries, fact_of, pieces, plain, surfaced
 from memassay.suites.lifecycle.records import Delivery
@@ -29,8 +33,8 @@ FACT = P.fact
 URN = P.entity_urn
 
 
-def hit(name: str, text: str, title: str = "") -> Hit:
-    return Hit(id=name, reference=f"mcp:insight:{name}", title=title, text=text, score=1.0, created_at="")
+def hit(name: str, text: str, source: Any = "insights") -> Hit:
+    return Hit(ref=name, reference=f"mcp:insight:{name}", source=source, text=text, score=1.0, created_at="")
 
 
 def called(result: Any, **more: Any) -> ToolCall:
@@ -42,8 +46,8 @@ SEARCHED = SearchResult(
     groups=(
         Group(source="insights", hits=(hit("a", "nothing of it"), hit("b", f"so it is: {FACT}"))),
         Group(source="memory", hits=(hit("c", FACT),)),
-        Group(source="knowledge_pages", hits=(hit("d", "Three masts.", "Zlorp"),)),
-        Group(source="entities", hits=(hit("e", FACT),)),
+        Group(source="knowledge_pages", hits=(hit("d", "Zlorp\nThree masts."),)),
+        Group(source="catalog", hits=(hit("e", FACT),)),
     ),
     coverage=(Coverage(source="insights", matched=2, shown=2),),
     count=5,
@@ -51,11 +55,21 @@ SEARCHED = SearchResult(
 )
 PUSHED = Enrichment(
     mode="full",
-    memories=(
-        PushedMemory(reference="mcp:insight:b", type="schema_entity", entity_urns=(URN,), summary=None),
-        PushedMemory(reference="mcp:memory:c", type="episodic_event", entity_urns=(), summary=FACT),
+    semantic_context=SemanticContext(urn="urn:li:other", description="Nothing of it."),
+    additional_tables=(TableContext(table="boats", urn=URN, description=FACT),),
+    memory_context=(
+        PushedRecord(
+            id="c",
+            reference="mcp:memory:c",
+            summary=FACT,
+            truncated=False,
+            dimension="event",
+            category="general",
+            confidence="low",
+            created_at="",
+        ),
     ),
-    descriptions=(PushedDescription(urn=URN, description=FACT), PushedDescription(urn=URN, description=None)),
+    memory_context_omitted=(OmittedRecord(id="b", reference="mcp:insight:b"),),
 )
 
 
@@ -73,11 +87,14 @@ def test_a_record_is_known_by_its_id_where_its_words_are_others() -> None:
 
 
 def test_what_is_pushed() -> None:
-    result = QueryResult(columns=("n",), rows=((FACT,),), row_count=1, enrichment=PUSHED)
-    found = deliveries([called(result)], Facts.of(P), {"b": "taught", "c": "other"})
+    columns, stats = (QueryColumn(name="n", type="TEXT"),), QueryStats(row_count=1, truncated=False, limit_applied=9)
+    result = QueryResult(columns=columns, rows=({"n": FACT},), row_count=1, stats=stats)
+    text = "\n".join([result.model_dump_json(exclude={"enrichment"}), *map(json.dumps, PUSHED.blocks())])
+    found = deliveries([called(text)], Facts.of(P), {"b": "taught", "c": "other"})
     assert [(one.channel, one.record, one.rank) for one in found] == [
-        ("push", "b", 1), ("push", "c", 2), ("description", URN, None),
+        ("push", "c", 1), ("push", "b", 2), ("description", URN, None),
     ]  # fmt: skip
+    assert surfaced([called(f"## boats\n{text}")], protocol(TRANSFER, sink="datahub", page=None))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +105,7 @@ def test_what_is_pushed() -> None:
         (EntityList(entities=(EntityResult(urn=URN, name="n", description=FACT),), total=1), "description"),
         (json.dumps({"records": [{"id": "b", "content": FACT}]}), "memory"),
         (json.dumps({"insights": [{"id": "b", "insight_text": FACT}]}), "insight"),
+        (json.dumps({"source": "insights", "items": [hit("b", FACT).model_dump()]}), "insight"),
         (json.dumps({"answer": [{"deep": FACT}]}), "text"),
         (json.dumps([FACT]), "text"),
         (f"I remember that {FACT.upper()}", "text"),
@@ -104,7 +122,7 @@ def test_other_results(result: Any, channel: str | None) -> None:
     [("mcp:insight:b", "insight"), ("mcp:memory:b", "memory"), ("mcp:knowledge_page:b", "page"), (URN, "description")],
 )
 def test_a_fetched_document_comes_the_way_of_its_kind(reference: str, channel: str) -> None:
-    document = FetchedDocument(title="", body=FACT, content="", references=())
+    document = FetchedDocument(reference=reference, source="insights", body=FACT)
     [found] = deliveries([called(FetchResult(reference=reference, found=True, document=document))], Facts.of(P), {})
     assert found == Delivery(channel=channel, fact="taught", record="b" if "mcp:" in reference else URN)
 
@@ -146,6 +164,6 @@ def test_surfaced_as_published() -> None:
 
 def test_pieces_and_the_plain_form() -> None:
     assert list(pieces("just words")) == [Piece("text", "just words")]
-    assert list(pieces("[1, null, true]")) == [Piece("text", "1\n\nTrue")]
-    assert list(pieces('{"groups": [3, {"source": "new", "hits": [{"text": "t"}]}]}')) == [Piece("text", "\nt", "", 1)]
+    assert list(pieces('{"a": [1, null, true]}')) == [Piece("text", "1\n\nTrue")]
+    assert list(pieces('{"groups": [3, {"source": "new", "hits": [{"text": "t"}]}]}')) == [Piece("text", "t", "", 1)]
     assert plain("  A-b_C\u00e9!  ") == "a b c"

@@ -12,14 +12,15 @@ from fake_platform import Knobs, Plain, Reviewed
 from lifecycle_play import FakeEnv, Killed, Rules, Talk, judged, play
 
 from kit import printed_elsewhere
-from memassay.core.errors import CannotMeasure
+from memassay.core.errors import CannotMeasure, MemoryFailure
 from memassay.core.types import Status, Step
 from memassay.suites.lifecycle import driving, sharing
 from memassay.suites.lifecycle.attribution import PUSH
 from memassay.suites.lifecycle.driving import capabilities_of, drive
-from memassay.suites.lifecycle.progress import attempt_of, progress_of
+from memassay.suites.lifecycle.metrics import miss_cause
+from memassay.suites.lifecycle.progress import STATES, attempt_of, progress_of
 from memassay.suites.lifecycle.protocol import Protocol
-from memassay.suites.lifecycle.records import Attempt
+from memassay.suites.lifecycle.records import Attempt, Audit
 from memassay.suites.lifecycle.stages import CHOICES, WITHOUT, plan
 from memassay.suites.lifecycle.warehouse import Warehouse
 
@@ -244,6 +245,47 @@ def test_without_a_log_of_calls_tools_are_counted_and_nothing_is_attributed(
     assert judged(corrected, env, ()).scores["strict:recall_surfaced"] is None
 
 
+class Insists(Rules):
+    """Looks around to the end of its budget, and then tries to keep what it was told all the same."""
+
+    def save(self, talk: Talk, told: Any) -> str:
+        for _ in range(15):
+            talk.call("trino_query", sql="SELECT 1")
+        return super().save(talk, told)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_call_past_the_budget_is_refused_where_the_memory_can(
+    corrected: Protocol, warehouse: Warehouse, held: bool
+) -> None:
+    kind = Reviewed if held else without("budget")
+    found = attempt(corrected, play(corrected, warehouse, agent=Insists(), kind=kind, choices=()), ())
+    teach = found.episode("teach")
+    assert teach is not None and (teach.budget_exhausted, teach.tool_errors) == (True, 0)
+    assert (teach.tool_calls, teach.capture_attempted, found.captured) == (
+        (15, False, False) if held else (16, True, True)
+    )  # fmt: skip
+    assert (found.capture_attempted, found.teach_budget_exhausted) == (not held, True)
+    if held:
+        assert miss_cause(found) == "budget_starved"
+
+
+class Full(Rules):
+    """Uses its budget up, and no more."""
+
+    def save(self, talk: Talk, told: Any) -> str:
+        for _ in range(14):
+            talk.call("trino_query", sql="SELECT 1")
+        return super().save(talk, told)
+
+
+def test_the_last_call_of_a_budget_is_a_call(corrected: Protocol, warehouse: Warehouse) -> None:
+    found = attempt(corrected, play(corrected, warehouse, agent=Full(), choices=()), ())
+    teach = found.episode("teach")
+    assert teach is not None and found.captured
+    assert (teach.tool_calls, teach.budget_exhausted, teach.capture_attempted) == (15, False, True)
+
+
 def test_without_identities_nobody_else_is_asked(paged: Protocol, warehouse: Warehouse) -> None:
     env = play(paged, warehouse, kind=without("identity"))
     found = attempt(paged, env)
@@ -279,6 +321,76 @@ def test_a_promotion_that_the_sink_does_not_hold_is_a_miss(
         step = next(step for step in env.steps if step.name == "promote")
         assert [check.passed for check in step.checks] == [True, False]
         assert judged(protocol, env).scores["promoted"] == 0.0
+
+
+def test_a_rollback_after_which_the_change_still_stands_shows(paged: Protocol, warehouse: Warehouse) -> None:
+    """The record was corrected meanwhile, so it is applied no more; only the change itself can tell."""
+    for knobs, undone in ((Knobs(), True), (Knobs(keep_change=True), False)):
+        step = next(step for step in play(paged, warehouse, knobs=knobs).steps if step.name == "rollback")
+        assert {check.name: check.passed for check in step.checks} == {
+            "the change is rolled back": undone, "the sink holds it no more": True,
+        }  # fmt: skip
+
+
+def test_a_restart_is_looked_at(paged: Protocol, warehouse: Warehouse) -> None:
+    for knobs, kept in ((Knobs(), True), (Knobs(lose_on_restart=True), False)):
+        env = play(paged, warehouse, knobs=knobs)
+        [check] = next(step for step in env.steps if step.name == "restart").checks
+        assert (check.name, check.passed) == ("nothing changed", kept)
+    assert judged(paged, env).scores["personal_recall"] == 0.0
+
+
+def test_what_the_memory_held_stands_with_every_stage(paged: Protocol, warehouse: Warehouse) -> None:
+    env = play(paged, warehouse)
+    acts = {step.name: step.facts[STATES] for step in env.steps if step.name in ("restart", "promote", "rollback")}
+    held: Any = {name: [[one["status"] for one in side["before"]], [one["status"] for one in side["after"]]]
+                 for name, side in acts.items()}  # fmt: skip
+    assert held["restart"] == [["pending"], ["pending"]] and held["promote"] == [["pending"], ["applied"]]
+    assert held["rollback"] == [["superseded", "pending"], ["pending", "pending"]]
+    episodes = [step.facts["episode"] for step in env.steps if step.name not in acts]
+    assert len(episodes) > 10 and all(one.get("before") is not None or one["stage"] == "teach" for one in episodes)
+
+
+def test_the_audit_log_of_a_memory_stands_with_its_episodes(paged: Protocol, warehouse: Warehouse) -> None:
+    class Logged(Reviewed):
+        def audit(self, session: str) -> Any:
+            made = [call for call in self.log if call.session == session]
+            if made[0].identity.startswith("learner"):
+                raise MemoryFailure("the log is gone")
+            return [
+                {"duration_ms": 2, "success": not call.error, "enrichment_applied": place == 0,
+                 "enrichment_tokens_full": 5, "enrichment_tokens_dedup": None}
+                for place, call in enumerate(made)
+            ]  # fmt: skip
+
+    found = attempt(paged, play(paged, warehouse, kind=Logged))
+    recall, transfer = found.episode("recall"), found.episode("transfer")
+    assert recall is not None and transfer is not None and recall.audit is not None
+    calls = recall.tool_calls
+    assert recall.audit == Audit(
+        audited_calls=calls, total_duration_ms=2 * calls, enriched_calls=1, enrichment_tokens_full=5 * calls
+    )
+    assert (transfer.audit, transfer.audit_read_error) == (None, "the log is gone")
+    assert found.passed, "it is no part of any verdict"
+    silent = attempt(paged, play(paged, warehouse)).episode("recall")
+    assert silent is not None and (silent.audit, silent.audit_read_error) == (None, "")
+
+
+def test_rows_that_do_not_tell_what_took_their_place_are_read_with_the_log(
+    corrected: Protocol, warehouse: Warehouse
+) -> None:
+    class Terse(Reviewed):
+        async def records(self, **which: str) -> Any:
+            return [
+                one.model_copy(update={"superseded_by": "", "score": None}) for one in await super().records(**which)
+            ]
+
+    found = attempt(corrected, play(corrected, warehouse, kind=Terse))
+    update = found.episode("update")
+    assert update is not None and found.retired_by == "supersede"
+    [gone] = update.supersedes or ()
+    assert (gone.target, gone.same_fact, gone.score) == (found.insight_id, True, None)
+    assert gone.source in {one.id for one in update.after or () if one.fact == "corrected"}
 
 
 def test_a_rollback_that_leaves_the_sink_as_it_was_shows(paged: Protocol, warehouse: Warehouse) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import defaultdict
 from typing import Any
 
 import pytest
 from lifecycle_attempts import attempt
 from lifecycle_protocols import UPDATE, protocol
-from scipy.stats import beta
 
 from memassay.core.errors import DataError
-from memassay.suites.lifecycle.intervals import difference, pass_hat, share
+from memassay.suites.lifecycle.intervals import difference
 from memassay.suites.lifecycle.metrics import Rate, miss_cause, published_metrics
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.records import Attempt, published_attempts
@@ -238,40 +236,6 @@ def test_a_file_that_is_none_is_refused(results: object) -> None:
 
 
 # -- intervals -------------------------------------------------------------------------------------------------------
-
-
-def exact(k: int, n: int) -> tuple[float, float]:
-    return (
-        float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0,
-        float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0,
-    )
-
-
-def test_pass_hat_is_the_mean_of_the_chances() -> None:
-    passed = {"a": [True, True, True], "b": [True, False, True], "c": [False, False, False], "d": [True, True]}
-    whole = pass_hat(passed, 3)
-    assert (whole.value, whole.n, whole.clusters) == (1 / 3, 3, 3)
-    assert (whole.low, whole.high) == pytest.approx(exact(1, 3))
-    two = pass_hat(passed, 3, 2)
-    assert two.value == pytest.approx((1 + math.comb(2, 2) / math.comb(3, 2) + 0) / 3)
-    assert pass_hat(passed, 3, 1).value == pytest.approx((1 + 2 / 3 + 0) / 3)
-    assert pass_hat(passed, 4).value is None
-    assert pass_hat({}, 1).reason == "no protocol has 1 graded attempts"
-    for j in (0, 4):
-        with pytest.raises(ValueError, match="needs 1 to 3"):
-            pass_hat(passed, 3, j)
-
-
-def test_a_share_pays_for_attempts_of_one_protocol() -> None:
-    apart = share([1, 0, 1, 0, 1, 0, 1, 0], list("abcdefgh"))
-    alike = share([1, 1, 0, 0, 1, 1, 0, 0], list("aabbccdd"))
-    assert apart.value == alike.value == 0.5
-    assert (apart.high or 0) - (apart.low or 0) < (alike.high or 0) - (alike.low or 0)
-    ones = share([1.0] * 12, list("abcdef") * 2)
-    assert (ones.low, ones.high) == pytest.approx(exact(6, 6))
-    assert share([], []).reason
-    alone = share([1, 0], ["a", "a"])
-    assert (alone.value, alone.low) == (0.5, None) and alone.reason
 
 
 def test_a_difference_is_paired_by_protocol() -> None:

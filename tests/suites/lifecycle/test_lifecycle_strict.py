@@ -210,6 +210,54 @@ def test_a_live_duplicate_is_one_that_can_be_retrieved(some: tuple[Protocol, ...
     assert duplicated(status="pending", live=True) == (1.0, 1.0)
 
 
+def test_a_correction_is_kept_where_a_live_record_states_it(some: tuple[Protocol, ...]) -> None:
+    one = some[1]
+    assert one.update is not None
+
+    def kept(*states: RecordState) -> float | None:
+        made = regrade(one, attempt(one, episode={"update": {"before": (), "after": states}}))
+        return strict_metrics([one], [made])["correction_kept"].value
+
+    old = RecordState(id="r1", status="pending", live=True, fact="taught")
+    assert kept(old.model_copy(update={"fact": "corrected"})) == 1.0  # in place
+    assert kept(old, RecordState(id="r2", status="pending", live=True, fact="corrected")) == 1.0
+    assert kept(old, RecordState(id="r2", status="rejected", live=False, fact="corrected")) == 0.0
+    assert kept(old) == kept() == 0.0
+    unseen = regrade(one, attempt(one, episode={"update": {"before": None, "after": None}}))
+    assert strict_metrics([one], [unseen])["correction_kept"].value is None
+    assert strict_metrics(some[:1], [regrade(some[0], attempt(some[0]))])["correction_kept"].value is None
+
+
+def test_a_correction_ends_no_record_that_was_gone_before(some: tuple[Protocol, ...]) -> None:
+    one = some[1]
+
+    def superseded(live: bool) -> float | None:
+        old = RecordState(id="r1", status="pending" if live else "superseded", live=live, fact="taught")
+        new = RecordState(id="r2", status="pending", live=True, fact="corrected")
+        gone = old.model_copy(update={"status": "superseded", "live": False})
+        made = attempt(one, episode={"update": {"before": (old,), "after": (gone, new)}}, insight_id="r1")
+        return strict_metrics([one], [regrade(one, made)])["retired:supersede"].value
+
+    assert superseded(live=True) == 1.0
+    assert superseded(live=False) is None
+
+
+def test_a_refusal_is_over_abstention_where_the_fact_had_come(some: tuple[Protocol, ...]) -> None:
+    def refused(*seen: Delivery, watched: bool = True) -> tuple[float | None, float | None]:
+        made = attempt(some[0], choices=ALL, answers={"twin": NO}, deliveries={"twin": seen})
+        if not watched:
+            blind = [one.model_copy(update={"deliveries": None}) for one in made.episodes]
+            made = made.model_copy(update={"episodes": tuple(blind)})
+        found = strict_metrics(some[:1], [regrade(some[0], made)], choices=ALL)
+        return found["over_abstention"].value, found["twin"].value
+
+    assert refused(Delivery(channel="page", fact="taught")) == (1.0, 0.0)
+    assert refused(Delivery(channel="insight", fact="corrected")) == (1.0, 0.0)
+    assert refused() == refused(Delivery(channel="page", fact="other")) == (None, 0.0)
+    assert refused(Delivery(channel="page", fact="taught", before_answer=False)) == (None, 0.0)
+    assert refused(watched=False) == (1.0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [

@@ -25,6 +25,7 @@ from memassay.models.access import Access
 from memassay.models.prices import TABLE_DATE, price
 
 _OFFICIAL = "https://api.anthropic.com"
+_HERE = "127.0.0.1,localhost,::1"
 
 
 class ClaudeCode:
@@ -190,8 +191,12 @@ class ClaudeCode:
         return clean.encode("utf-8", "surrogateescape")
 
     def _environment(self, home: Path) -> dict[str, str]:
+        passed = {name: os.environ[name] for name in self._pass_env if name in os.environ}
+        if passed:
+            # It asks through a proxy whatever is not excepted, a tool server on this machine too.
+            passed["NO_PROXY"] = ",".join([*filter(None, [passed.get("NO_PROXY")]), _HERE])
         environment = {
-            **{name: os.environ[name] for name in self._pass_env if name in os.environ},
+            **passed,
             **machine(home),
             **self._fixed,
             "CLAUDE_CONFIG_DIR": str(home / "config"),

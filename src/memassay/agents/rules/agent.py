@@ -19,16 +19,18 @@ from memassay.core.types import ModelKind, Request, Status, Step
 
 __all__ = ["BUDGET", "UNKNOWN", "Rules"]
 
-VERSION = 1
-BUDGET = 15
+VERSION = 2
+BUDGET = 20
+"""More than the calls of a protocol (15): where tools refuse what is past those, the agent hears it."""
 
 
 class Rules:
     """Keeps what it is told, and answers by running the definition that its tools deliver; no model, no key.
 
     It says ``INSUFFICIENT INFORMATION`` where none was delivered, where the definition's table has no column for what
-    is asked, and where its calls are spent. Tools that cannot be used are a fault of the harness. Tokens are counted as
-    characters divided by four: read are the prompt and all that the calls gave back.
+    is asked, and where its calls are spent, by its own budget or by that of its tools. Tools that cannot be used are a
+    fault of the harness. Tokens are counted as characters divided by four: read are the prompt and all that the calls
+    gave back.
 
     Args:
         guesses: answer by the default reading instead of ``INSUFFICIENT INFORMATION``.

@@ -5,7 +5,7 @@ Results are data that anybody may have written: what does not have the shape tha
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,11 @@ from typing import Any
 from memassay.agents.rules.statements import statement
 from memassay.agents.rules.words import terms, words
 
-ENTITIES, PAGES, PUSHED, OWN = "entities", "knowledge_pages", "pushed", "own"
+INSIGHTS, ENTITIES, PAGES, PUSHED, OWN = "insights", "catalog", "knowledge_pages", "pushed", "own"
+CORRECTION = "correction"
+"""The category of a record that corrects another."""
+
+_URN_NAME = re.compile(r",([^,()]+),[^,()]+\)$")
 
 # Statuses and lifecycles of what no longer holds.
 _GONE = frozenset(("superseded", "rejected", "archived", "rolled_back"))
@@ -26,6 +30,8 @@ class Finding:
     Attributes:
         source: the group of a search, or ``pushed`` with another result, or ``own`` from one's own list.
         reference: what ``fetch`` reads the whole of; for an entity its URN.
+        owner: who captured it.
+        whole: whether ``text`` is all of it.
         created_at: RFC 3339 in UTC, or "" where it was not said.
     """
 
@@ -33,7 +39,8 @@ class Finding:
     text: str
     reference: str = ""
     id: str = ""
-    title: str = ""
+    owner: str = ""
+    whole: bool = True
     status: str = ""
     category: str = ""
     created_at: str = ""
@@ -53,7 +60,7 @@ class Finding:
 def definitions(findings: Iterable[Finding], prompt: str) -> list[Finding]:
     """What defines a term of a prompt in SQL and still holds, the newest first; of two of one time, a correction."""
     fitting = [one for one in findings if one.sql and one.status not in _GONE and one.about(prompt)]
-    return sorted(fitting, key=lambda one: (one.created_at, one.category == "correction"), reverse=True)
+    return sorted(fitting, key=lambda one: (one.created_at, one.category == CORRECTION), reverse=True)
 
 
 def findings(result: object) -> Iterator[Finding]:
@@ -64,37 +71,49 @@ def findings(result: object) -> Iterator[Finding]:
     alone = [result] if isinstance(result, Mapping) and _text(result, "urn") else []
     for entity in (*_mappings(result, "entities"), *alone):
         yield _finding(ENTITIES, entity, "description")
+    for item in _mappings(result, "items"):
+        yield _finding(_text(item, "source"), item, "text")
     for record in _mappings(result, "records"):
         yield _finding(OWN, record, "content")
-    enrichment = result.get("enrichment") if isinstance(result, Mapping) else None
-    for memory in _mappings(enrichment, "memories"):
-        yield _finding(PUSHED, memory, "summary")
-    for described in _mappings(enrichment, "descriptions"):
-        yield _finding(PUSHED, described, "description")
+    for name, text in (
+        ("memory_context", "summary"),
+        ("memory_context_omitted", ""),
+        ("additional_tables", "description"),
+    ):
+        for one in _mappings(result, name):
+            yield _finding(PUSHED, one, text)
+    context = result.get("semantic_context") if isinstance(result, Mapping) else None
+    if isinstance(context, Mapping):
+        yield _finding(PUSHED, context, "description")
 
 
-def parsed(text: str) -> Mapping[str, Any]:
-    """A result as an object; an empty one where it is none."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, Mapping) else {}
+def entities(findings: Iterable[Finding]) -> list[str]:
+    """The URNs of tables that results have told something of, in their order."""
+    known = [one for one in findings if one.source == ENTITIES or one.reference.startswith("urn:")]
+    return list(dict.fromkeys(one.urns[0] for one in known if one.urns))
+
+
+def table_of(urn: str) -> str:
+    """The table that a URN is of, or ""."""
+    found = _URN_NAME.search(urn)
+    return found.group(1) if found else ""
 
 
 def _finding(source: str, row: Mapping[str, Any], text: str) -> Finding:
     urns = row.get("entity_urns")
-    own = _text(row, "urn")
+    reference = _text(row, "reference") or _text(row, "urn")
+    own = (reference,) if reference.startswith("urn:") else ()
     return Finding(
         source=source,
         text=_text(row, text),
-        reference=_text(row, "reference") or own,
-        id=_text(row, "id"),
-        title=_text(row, "title") or _text(row, "name") or _text(row, "table"),
-        status=_text(row, "status") or _text(row, "lifecycle"),
+        reference=reference,
+        id=_text(row, "id") or _text(row, "ref"),
+        owner=_text(row, "created_by") or _text(row, "captured_by"),
+        whole=bool(text) and row.get("truncated") is not True,
+        status=_text(row.get("metadata"), "insight_status") or _text(row, "status"),
         category=_text(row, "category"),
         created_at=_text(row, "created_at"),
-        urns=tuple(urn for urn in urns if isinstance(urn, str)) if isinstance(urns, list) else (own,) if own else (),
+        urns=tuple(urn for urn in urns if isinstance(urn, str)) if isinstance(urns, list) else own,
     )
 
 

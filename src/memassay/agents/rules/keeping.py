@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
-from memassay.agents.rules.findings import ENTITIES, OWN, Finding
+from memassay.agents.rules.findings import CORRECTION, ENTITIES, INSIGHTS, OWN, Finding, entities, table_of
 from memassay.agents.rules.prompts import Told
 from memassay.agents.rules.scripts import Behaviour
-from memassay.agents.rules.tools import Tools
+from memassay.agents.rules.tools import Tools, named
 
 MOST_BYTES = 4000
 _LISTED = 100  # records of a page of one's own list
-_URN_NAME = re.compile(r",([^,()]+),[^,()]+\)$")
 
 
 async def keep(told: Told, tools: Tools, behaviour: Behaviour) -> str:
@@ -23,7 +19,8 @@ async def keep(told: Told, tools: Tools, behaviour: Behaviour) -> str:
         ToolsMissing: the server is gone.
     """
     if behaviour.burns and told.kind == "keep":
-        await tools.spend()
+        await tools.overspend()
+        return await _capture(told, [], "business_context", tools)
     await tools.search(told.fact)
     if told.kind == "forget":
         return await _forget(told, tools) if behaviour.forgets else "All right."
@@ -61,7 +58,7 @@ async def _correct(told: Told, tools: Tools, behaviour: Behaviour) -> str:
             why = "Its owner has corrected it."
             await tools.use("apply_knowledge", action="reject", insight_ids=old, review_notes=why)
     urns = await _filed_on(told, tools, behaviour)
-    return await _capture(told, urns, "correction", tools)
+    return await _capture(told, urns, CORRECTION, tools)
 
 
 async def _forget(told: Told, tools: Tools) -> str:
@@ -85,7 +82,14 @@ async def own(prompt: str, tools: Tools, **filters: str) -> list[Finding]:
         records += found
         total = page.get("total") if page else None
         if not found or not isinstance(total, int) or len(records) >= total:
-            return [record for record in records if record.id and record.about(prompt)]
+            return [record for record in records if record.id and record.about(prompt) and not _foreign(record, tools)]
+
+
+def _foreign(record: Finding, tools: Tools) -> bool:
+    """Whether it is somebody else's: what waits for review is shown to its owner alone, which tells who one is."""
+    waiting = (one for one in tools.delivered if one.source == INSIGHTS and one.status in ("pending", "approved"))
+    owner = next((one.owner for one in waiting if one.owner), record.owner)
+    return record.owner != owner
 
 
 async def _capture(told: Told, urns: list[str], category: str, tools: Tools) -> str:
@@ -101,46 +105,42 @@ async def _filed_on(told: Told, tools: Tools, behaviour: Behaviour) -> list[str]
     if not told.dataset:
         records = (one for one in tools.delivered if one.urns and one.source != ENTITIES)
         known = next((one.urns for one in records if one.about(told.fact)), ())
-        return list(known[:1]) or _urns(tools.delivered)[:1]
+        return list(known[:1]) or entities(tools.delivered)[:1]
     named = _named(told, tools)
     if not named:
-        await tools.use("datahub_search", query=told.dataset)
+        await tools.use("search", intent=told.dataset, sources=[ENTITIES])
         named = _named(told, tools)
     if not named:
-        await tools.use("trino_describe_table", table=told.dataset)
+        await tools.describe(told.dataset)
         named = _named(told, tools)
     return named[:1]
 
 
 async def _another(told: Told, tools: Tools) -> list[str]:
     """A dataset of the catalogue or the warehouse that is not the one that is named."""
-    await tools.use("datahub_search", query=told.dataset or told.fact)
-    others = [urn for urn in _urns(tools.delivered) if not _names(urn, told.dataset)]
-    if others:
-        return others[:1]
-    browsed = await tools.use("trino_browse")
-    tables = browsed.get("tables") if browsed else None
-    for table in tables if isinstance(tables, list) else ():
-        if isinstance(table, str) and not _same_name(table, told.dataset):
-            described = await tools.use("trino_describe_table", table=table)
-            urn = described.get("urn") if described else None
-            return [urn] if isinstance(urn, str) else []
-    return []
+    await tools.use("search", intent=told.dataset or told.fact, sources=[ENTITIES])
+    where = {name: part for name, part in named(told.dataset).items() if name != "table"}
+    if not _others(told, tools) and "catalog" in where:
+        browsed = await tools.use("trino_browse", **where)
+        tables = browsed.get("items") if browsed else None
+        for table in tables if isinstance(tables, list) else ():
+            if isinstance(table, str) and not _same_name(table, told.dataset):
+                await tools.describe(f"{where['catalog']}.{where['schema']}.{table}")
+                break
+    return _others(told, tools)[:1]
+
+
+def _others(told: Told, tools: Tools) -> list[str]:
+    return [urn for urn in entities(tools.delivered) if not _names(urn, told.dataset)]
 
 
 def _named(told: Told, tools: Tools) -> list[str]:
-    return [urn for urn in _urns(tools.delivered) if _names(urn, told.dataset)]
-
-
-def _urns(delivered: Iterable[Finding]) -> list[str]:
-    """Entities that results have named, in their order."""
-    return list(dict.fromkeys(one.reference for one in delivered if one.source == ENTITIES and one.reference))
+    return [urn for urn in entities(tools.delivered) if _names(urn, told.dataset)]
 
 
 def _names(urn: str, dataset: str) -> bool:
     """Whether a URN is of a dataset, which may be named without its catalog."""
-    found = _URN_NAME.search(urn)
-    return found is not None and _same_name(found.group(1), dataset)
+    return _same_name(table_of(urn), dataset)
 
 
 def _same_name(full: str, name: str) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from memassay.agents.reference.calls import Calls
-from memassay.agents.rules.findings import Finding, findings, parsed
+from memassay.agents.rules.findings import Finding, findings
 from memassay.agents.toolbox import Toolbox, ToolsMissing
+from memassay.core.blocks import merged
+from memassay.core.contracts import BUDGET_EXHAUSTED
 
+_CODE = re.compile(r"\(code: ([a-z_]+)\)")
 _SEARCH_FIRST, _UNREACHABLE = "search_required", "transport"
 
 
@@ -48,10 +52,15 @@ class Tools:
         """Search; what is found is in ``delivered``."""
         await self.use("search", intent=intent)
 
-    async def spend(self) -> None:
-        """Use the budget up, on searches."""
+    async def describe(self, dataset: str) -> Mapping[str, Any] | None:
+        """What a table has for columns; ``dataset`` may be named with its schema and catalog."""
+        return await self.use("trino_describe_table", **named(dataset))
+
+    async def overspend(self) -> None:
+        """Use the budget up, on searches, and allow one call more: to refuse it is the server's."""
         while self.left:
             await self.search(self._intent)
+        self.left = 1
 
     async def _once(self, name: str, arguments: Mapping[str, Any]) -> tuple[Mapping[str, Any] | None, str]:
         """The result, or None with the code of the refusal."""
@@ -61,12 +70,25 @@ class Tools:
         self.left -= 1
         answered = await self._box.call(name, arguments)
         self._calls.note(name, arguments, answered.text)
-        said = parsed(answered.text)
+        said = merged(answered.text)
         if answered.is_error:
             problem = said.get("error")
-            code = problem.get("code") if isinstance(problem, Mapping) else None
+            code = problem.get("code") if isinstance(problem, Mapping) else _code(answered.text)
             if code == _UNREACHABLE:
                 raise ToolsMissing(f"The platform was gone in a call of {name!r}.")
+            if code == BUDGET_EXHAUSTED:
+                self.left = 0
             return None, code if isinstance(code, str) else ""
         self.delivered += findings(said)
         return said, ""
+
+
+def named(dataset: str) -> dict[str, str]:
+    """The parts of ``catalog.schema.table`` that a name has, as tools of the warehouse take them."""
+    return dict(zip(("table", "schema", "catalog"), reversed(dataset.rsplit(".", 2)), strict=False))
+
+
+def _code(text: str) -> str:
+    """The code that a refusal in words names, or ""."""
+    found = _CODE.search(text)
+    return found.group(1) if found else ""

@@ -88,7 +88,8 @@ class Bridges:
         """Keep a session open until it is closed. A platform that fails later is seen in the results of calls."""
         opened = False
         try:
-            async with open_bridge(asked["url"], asked["key"], Path(asked["log"]), asked["identity"]) as bridge:
+            given = (asked["url"], asked["key"], Path(asked["log"]), asked["identity"], asked["budget"])
+            async with open_bridge(*given) as bridge:
                 over = anyio.Event()
                 self._held[word] = (bridge, over)
                 opened = True

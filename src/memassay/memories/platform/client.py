@@ -7,24 +7,28 @@ platform asks for (:mod:`memassay.platform.bridge`). Methods block and may be ca
 from __future__ import annotations
 
 import asyncio
-import json
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx2
 
+from memassay.core.blocks import objects
+from memassay.core.digest import digest_of
 from memassay.core.errors import EnvironmentProblem, MemoryFailure
 from memassay.platform.bridge import code_of, open_bridge, text_of
 
 API = "/api/v1"
 INSIGHTS, CHANGESETS = "/admin/knowledge/insights", "/admin/knowledge/changesets"
+AUDIT = "/admin/audit/events"
 PAGES, OWN_RECORDS = "/portal/knowledge-pages", "/memassay/records"
 SECONDS = 120.0
 
 _HERE = ("127.0.0.1", "localhost", "::1")
 _PER_PAGE = 100
 _DETAIL = 300
+# Answers that do not tell whether there is an endpoint.
+_SAYS_NOTHING = (401, 403, 429)
 
 
 class Refused(MemoryFailure):
@@ -87,14 +91,15 @@ class PlatformClient:
             raise MemoryFailure(f"{method} {path} did not answer in JSON") from None
 
     def has(self, path: str, **query: Any) -> bool:
-        """Whether the platform has an endpoint."""
-        try:
-            self.ask("GET", path, **query)
-        except Refused as problem:
-            if problem.code not in ("404", "405"):
-                raise
-            return False
-        return True
+        """Whether the platform has an endpoint: where it has none it may answer with a page for people.
+
+        Raises:
+            Refused: the key may not look, or the platform is in trouble.
+        """
+        said = self._http.request("GET", f"{API}{path}", params=query)
+        if said.status_code in _SAYS_NOTHING or said.status_code >= 500:
+            raise Refused(f"GET {path}", str(said.status_code), _detail(said))
+        return said.status_code < 300 and _is_object(said)
 
     def every(self, path: str, per_page: int = _PER_PAGE, **query: Any) -> Iterator[Mapping[str, Any]]:
         """All rows of a list that is given page by page."""
@@ -135,19 +140,56 @@ class PlatformClient:
             text, said = text_of(result), result.structured_content
             if result.is_error:
                 raise Refused(name, code_of(result) or "tool_error", text)
-            if not isinstance(said, dict):
-                try:
-                    said = json.loads(text)
-                except ValueError:
-                    raise MemoryFailure(f"{name} did not answer in JSON") from None
-            if not isinstance(said, dict):
+            found = [said] if isinstance(said, dict) else objects(text)
+            if not found:
                 raise MemoryFailure(f"{name} did not answer with an object")
-            return said
+            return found[0]
 
         try:
             return asyncio.run(once())
         except EnvironmentProblem as problem:
             raise MemoryFailure(str(problem)) from problem
+
+    def fingerprint(self) -> dict[str, str]:
+        """What the platform says that it is: its version, and twelve digits over its tools with their schemas.
+
+        Raises:
+            MemoryFailure: no session can be opened.
+        """
+
+        async def once() -> dict[str, str]:
+            async with open_bridge(self._url, self._key) as bridge:
+                tools = {tool.name: [tool.description, tool.input_schema] for tool in bridge.tools}
+                return {"version": bridge.version, "tools": digest_of(tools)[:12]}
+
+        try:
+            return asyncio.run(once())
+        except EnvironmentProblem as problem:
+            raise MemoryFailure(str(problem)) from problem
+
+    def notes(self, owner: str) -> Iterator[Mapping[str, Any]]:
+        """The live records of somebody, asked for with the owner's key, that need no review.
+
+        A list may hold those of everybody with the same persona.
+        """
+        seen = 0
+        while True:
+            said = self.tool("memory_manage", command="list", limit=_PER_PAGE, offset=seen)
+            rows = said.get("records") or []
+            for row in rows:
+                waits = row.get("dimension") == "knowledge" or (row.get("metadata") or {}).get("insight_status")
+                if row.get("created_by") == owner and not waits:
+                    yield row
+            seen += len(rows)
+            if not rows or seen >= int(said.get("total", 0)):
+                return
+
+
+def _is_object(said: httpx2.Response) -> bool:
+    try:
+        return isinstance(said.json(), dict)
+    except ValueError:
+        return False
 
 
 def _detail(said: httpx2.Response) -> str:

@@ -176,8 +176,10 @@ def new_log() -> Path:
     return _BRIDGES.folder() / f"calls-{secrets.token_hex(8)}.jsonl"
 
 
-def open_session(url: str, key: str, log: Path, identity: str) -> tuple[str, str, tuple[str, ...]]:
-    """A session of a platform behind a bridge.
+def open_session(
+    url: str, key: str, log: Path, identity: str, budget: int | None = None
+) -> tuple[str, str, tuple[str, ...]]:
+    """A session of a platform behind a bridge; see :func:`memassay.platform.bridge.open_bridge`.
 
     Returns:
         The word that closes it, its address, and the names of its tools.
@@ -185,7 +187,8 @@ def open_session(url: str, key: str, log: Path, identity: str) -> tuple[str, str
     Raises:
         MemoryFailure: the platform opens none.
     """
-    said = _BRIDGES.ask("POST", "/sessions", {"url": url, "key": key, "log": str(log), "identity": identity})
+    asked = {"url": url, "key": key, "log": str(log), "identity": identity, "budget": budget}
+    said = _BRIDGES.ask("POST", "/sessions", asked)
     return said["word"], f"{_BRIDGES.address()}/s/{said['word']}", tuple(said["tools"])
 
 

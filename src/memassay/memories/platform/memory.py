@@ -128,7 +128,9 @@ class PlatformMemory:
         """Write what a workspace begins with: a warehouse, a catalogue, and settings. Nobody has taught anything.
 
         Raises:
-            CannotMeasure: the corpus holds documents for reading; a platform keeps what agents are told.
+            CannotMeasure: the corpus holds documents for reading; a platform keeps what agents are told. Or the
+                variable with the key of another platform is not set.
+            MemoryFailure: another platform cannot be reached.
         """
         native = corpus.native
         if corpus.documents or not all(hasattr(native, name) for name in ("warehouse", "entities", "settings")):
@@ -143,7 +145,9 @@ class PlatformMemory:
         (place / SEED).write_text(f"{seed.model_dump_json(indent=1)}\n", encoding="utf-8", newline="\n")
         seal(place, NAME, {}, files)
         context.progress(1, 1)
-        return {"passages": None, "facts": {"entities": len(native.entities), "address": self._url or "embedded"}}
+        facts = {"entities": len(native.entities), "address": self._url or "embedded"}
+        seen = self._fingerprint() if self._url else {}
+        return {"passages": None, "facts": {**facts, **seen}}
 
     def open(self, ref: StoreRef) -> Any:
         """A store of its own: an empty workspace, or new identities of another platform.
@@ -171,15 +175,26 @@ class PlatformMemory:
         embedded.use()
         return EmbeddedStore(wanted, secrets.token_hex(16))
 
+    def _key(self) -> str:
+        key = os.environ.get(self._key_env, "")
+        if not key:
+            raise CannotMeasure(f"the variable {self._key_env} is not set; it must hold the platform's key")
+        return key
+
+    def _fingerprint(self) -> Mapping[str, str]:
+        """Of a platform whose settings nobody tells: what can be seen of it."""
+        from memassay.memories.platform.client import PlatformClient
+
+        with PlatformClient(self._url, self._key()) as admin:
+            return admin.fingerprint()
+
     def _elsewhere(self) -> Any:
         from memassay.memories.platform import embedded
         from memassay.memories.platform.client import INSIGHTS, PlatformClient
         from memassay.memories.platform.people import People, email_of, shared_numbers
         from memassay.memories.platform.store import PlatformStore
 
-        key = os.environ.get(self._key_env, "")
-        if not key:
-            raise CannotMeasure(f"the variable {self._key_env} is not set; it must hold the platform's key")
+        key = self._key()
 
         def untouched(number: int) -> bool:
             """Whether somebody of the pool has kept nothing; who only looked at things is as good as new."""
@@ -188,7 +203,7 @@ class PlatformMemory:
                 try:
                     if admin.ask("GET", INSIGHTS, captured_by=email, per_page=1)["total"]:
                         return False
-                    return not own.tool("memory_manage", command="list", limit=1).get("records")
+                    return next(own.notes(email), None) is None
                 except MemoryFailure as problem:
                     raise CannotMeasure(f"the platform's pool has no agent {number}: {problem}") from problem
 

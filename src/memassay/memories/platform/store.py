@@ -14,6 +14,7 @@ from memassay.core.errors import MemoryFailure
 from memassay.core.types import MemoryRecord, Server, SharedPage, ToolCall, Toolset
 from memassay.memories.platform import embedded
 from memassay.memories.platform.client import (
+    AUDIT,
     CHANGESETS,
     INSIGHTS,
     OWN_RECORDS,
@@ -24,9 +25,8 @@ from memassay.memories.platform.embedded import Workspace
 from memassay.memories.platform.people import AGENTS, People, own_numbers
 
 SNAPSHOT = "platform.sqlite"
+_UNDONE = ("confirmation_required", "duplicate_blocked")
 _GONE = ("rejected", "superseded", "archived")
-_NOTES = 50
-"""Live notes of one owner that are looked at; an attempt leaves a few."""
 
 
 class PlatformStore:
@@ -44,6 +44,7 @@ class PlatformStore:
         self._clients: dict[str, PlatformClient] = {}
         self._lock = threading.RLock()
         self._log: Path | None = None
+        self._budget: int | None = None
         self._open = True
 
     def close(self) -> None:
@@ -67,15 +68,23 @@ class PlatformStore:
         who = identity or self._people.email("teacher", 1)
         with self._lock:
             self._log = self._log or embedded.new_log()
-        word, url, tools = embedded.open_session(self._url(), self._people.key(who), self._log, who)
+        word, url, tools = embedded.open_session(self._url(), self._people.key(who), self._log, who, self._budget)
         self._sessions.append(word)
         return Toolset(servers=(Server(url=url, tools=tools, writes=True),))
+
+    def budget(self, calls: int) -> None:
+        """See :class:`memassay.core.contracts.Budgets`."""
+        self._budget = calls
 
     def calls(self) -> Sequence[ToolCall]:
         """See :class:`memassay.core.contracts.Watched`."""
         if self._log is None or not self._log.exists():
             return ()
         return tuple(ToolCall.model_validate_json(line) for line in self._log.read_bytes().splitlines())
+
+    def audit(self, session: str) -> Sequence[Mapping[str, Any]]:
+        """See :class:`memassay.core.contracts.Audited`."""
+        return tuple(self._client().every(AUDIT, session_id=session))
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -108,11 +117,9 @@ class PlatformStore:
             for row in rows:
                 status = str(row.get("status"))
                 found.append(_record(row, text="insight_text", status=status, live=status not in _GONE))
-            said = self._client(owner).tool("memory_manage", command="list", limit=_NOTES)
             found += [
-                _record(row, text="content", status=row.get("lifecycle", "active"), live=True, owner=owner)
-                for row in said.get("records") or ()
-                if row.get("status") is None
+                _record(row, text="content", status=row.get("status", "active"), live=True, owner=owner)
+                for row in self._client(owner).notes(owner)
             ]
         return sorted(found, key=lambda one: (one.created_at, one.id))
 
@@ -132,8 +139,8 @@ class PlatformStore:
             "changes": [{"change_type": "update_description", "target": "", "detail": description}],
         }  # fmt: skip
         said = self._client().tool("apply_knowledge", action="apply", insight_ids=[record], confirm=True, **given)
-        if (status := said.get("status", "applied")) != "applied":
-            raise Refused("apply_knowledge", str(status), str(said.get("message", "nothing was applied")))
+        if undone := next((why for why in _UNDONE if said.get(why)), None):
+            raise Refused("apply_knowledge", undone, str(said.get("message", "nothing was applied")))
         return str(said.get("changeset_id") or "")
 
     def applied(self, change: str, record: str) -> bool:
@@ -141,11 +148,16 @@ class PlatformStore:
         held = self._change(str(insight.get("changeset_ref") or change), record)
         return insight.get("status") == "applied" and held is not None and not held.get("rolled_back")
 
+    def stands(self, change: str, record: str) -> bool:
+        held = self._change(change, record)
+        return held is not None and not held.get("rolled_back")
+
     def description(self, entity: str) -> str | None:
         try:
             said = self._client().tool("datahub_get_entity", urn=entity)
         except Refused as problem:
-            if problem.code == "not_found":
+            # Of the catalogue behind a platform some only have the words.
+            if problem.code == "not_found" or (problem.code == "tool_error" and "not found" in str(problem).lower()):
                 return None
             raise
         return str(said.get("description") or "")
@@ -242,6 +254,7 @@ def _record(row: Mapping[str, Any], *, text: str, status: Any, live: bool, owner
             created_at=row.get("created_at") or "",
             superseded_by=row.get("superseded_by") or "",
             score=row.get("superseded_score"),
+            retired_by=row.get("retired_by") or "",
             change=row.get("changeset_ref") or "",
         )
     except (KeyError, ValidationError) as error:

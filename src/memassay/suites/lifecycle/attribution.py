@@ -6,12 +6,12 @@ else holds the words of a fact is the channel ``text``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memassay.core.blocks import merged, objects
 from memassay.core.types import ToolCall
 from memassay.suites.lifecycle.protocol import PAGE_SINK, Extras, Protocol
 from memassay.suites.lifecycle.records import DESCRIPTION, PAGE, Delivery, Fact
@@ -20,7 +20,7 @@ INSIGHT, MEMORY, PUSH, TEXT = "insight", "memory", "push", "text"
 OTHER = "other"
 
 _SOURCES: Mapping[str, str] = {
-    "insights": INSIGHT, "memory": MEMORY, "knowledge_pages": PAGE, "entities": DESCRIPTION,
+    "insights": INSIGHT, "memory": MEMORY, "knowledge_pages": PAGE, "catalog": DESCRIPTION,
 }  # fmt: skip
 _REFERENCES: Mapping[str, str] = {"insight": INSIGHT, "memory": MEMORY, "knowledge_page": PAGE}
 _GAP = re.compile(r"[^a-z0-9]+")
@@ -106,24 +106,21 @@ def surfaced(calls: Iterable[ToolCall], protocol: Protocol) -> bool:
 
 def pieces(result: str) -> Iterator[Piece]:
     """What a result shows."""
-    try:
-        said = json.loads(result)
-    except ValueError:
-        said = None
-    shown = list(_shown(said)) if isinstance(said, dict) else []
+    shown = list(_shown(merged(result)))
     yield from shown or [Piece(TEXT, _words(result))]
 
 
 def _shown(said: Mapping[str, Any]) -> Iterator[Piece]:
     hits = [(group.get("source"), hit) for group in _each(said, "groups") for hit in _each(group, "hits")]
+    hits += [(one.get("source"), one) for one in _each(said, "items")]
     for rank, (source, hit) in enumerate(hits, 1):
-        channel = _SOURCES.get(str(source), TEXT)
-        yield Piece(channel, f"{hit.get('title', '')}\n{hit.get('text', '')}", _id(hit, "id", "reference"), rank)
-    pushed = said.get("enrichment")
-    if isinstance(pushed, dict):
-        for rank, one in enumerate(_each(pushed, "memories"), 1):
-            yield Piece(PUSH, str(one.get("summary") or ""), _id(one, "reference"), rank)
-        yield from _described(_each(pushed, "descriptions"))
+        yield Piece(_SOURCES.get(str(source), TEXT), str(hit.get("text", "")), _id(hit, "ref", "reference"), rank)
+    pushed = [*_each(said, "memory_context"), *_each(said, "memory_context_omitted")]
+    for rank, one in enumerate(pushed, 1):
+        yield Piece(PUSH, str(one.get("summary") or ""), _id(one, "id", "reference"), rank)
+    described = said.get("semantic_context")
+    yield from _described([described] if isinstance(described, dict) else [])
+    yield from _described(_each(said, "additional_tables"))
     for rank, one in enumerate(_each(said, "records"), 1):
         yield Piece(MEMORY, str(one.get("content", "")), _id(one, "id"), rank)
     for rank, one in enumerate(_each(said, "insights"), 1):
@@ -157,10 +154,7 @@ def _id(said: Mapping[str, Any], *names: str) -> str:
 
 def _words(result: str) -> str:
     """Every text in a result, without the marks of JSON."""
-    try:
-        return _joined(json.loads(result))
-    except ValueError:
-        return result
+    return "\n".join(_joined(one) for one in objects(result)) or result
 
 
 def _joined(value: Any) -> str:

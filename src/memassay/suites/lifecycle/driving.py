@@ -8,22 +8,44 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from memassay.core.contracts import Env, Identities, Records, Restarts, Reviews, Serves, Snapshots, Watched
+from memassay.core.contracts import (
+    BUDGET_EXHAUSTED,
+    Budgets,
+    Env,
+    Identities,
+    Records,
+    Restarts,
+    Reviews,
+    Serves,
+    Snapshots,
+    Watched,
+)
+from memassay.core.digest import digest_of
 from memassay.core.errors import CannotMeasure
 from memassay.core.types import Check, MemoryRecord, Step, ToolCall, Toolset, Usage
 from memassay.suites.lifecycle.attribution import OTHER, Facts, deliveries, surfaced
+from memassay.suites.lifecycle.auditing import audited
 from memassay.suites.lifecycle.progress import Progress, progress_of
 from memassay.suites.lifecycle.prompts import system_prompt
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.records import Episode
 from memassay.suites.lifecycle.sharing import CAPTURE_EVERY, CAPTURE_SECONDS, Shared, called, promote, roll_back, until
 from memassay.suites.lifecycle.stages import Capability, Stage
-from memassay.suites.lifecycle.states import SUPERSEDED, Labels, new_on, retired, states, supersedes
+from memassay.suites.lifecycle.states import (
+    SUPERSEDED,
+    GivenWay,
+    Labels,
+    given_way,
+    new_on,
+    retired,
+    states,
+    supersedes,
+)
 
 PENDING = "pending"
 """What waits for review, where there is one: only that counts as a capture, as published."""
@@ -72,6 +94,8 @@ class _Drive:
 
     async def play(self) -> None:
         done = {step.name for step in self._env.steps}
+        if isinstance(self._store, Budgets):
+            await called(self._store.budget, self._protocol.budget_tool_calls)
         for stage in self._stages:
             if stage.name not in done and self._known.opens(stage):
                 await (self._act(stage) if stage.kind == "act" else self._episode(stage))
@@ -79,6 +103,7 @@ class _Drive:
     # -- stages without an agent -----------------------------------------------------------------------------------
 
     async def _act(self, stage: Stage) -> None:
+        before = await self._records()
         started, shared = time.perf_counter(), Shared(True)
         if stage.name == "restart":
             await called(self._store.restart)
@@ -88,8 +113,14 @@ class _Drive:
         else:
             shared = await roll_back(self._store, self._protocol, self._known.change, self._known.insight_id)
         usage = Usage(cost_usd=0.0, wall_ms=round((time.perf_counter() - started) * 1000, 3))
-        step = Step(name=stage.name, identity=stage.identity, detail=shared.detail, checks=shared.checks, usage=usage)
-        await self._env.keep(step.model_copy(update={"facts": self._known.facts()}))
+        after, checks = await self._records(), shared.checks
+        if stage.name == "restart" and before is not None:
+            kept = [digest_of(_plain(records)) for records in (before, after or ())]
+            checks = (Check(name="nothing changed", passed=kept[0] == kept[1], expected=kept[0], observed=kept[1]),)
+        labels = Labels(self._known.labels, self._known.texts)
+        noted = None if before is None or after is None else (states(before, labels), states(after, labels))
+        step = Step(name=stage.name, identity=stage.identity, detail=shared.detail, checks=checks, usage=usage)
+        await self._env.keep(step.model_copy(update={"facts": self._known.facts(states=noted)}))
 
     # -- stages with one -------------------------------------------------------------------------------------------
 
@@ -121,29 +152,36 @@ class _Drive:
             noted = {
                 "before": states(before, first),
                 "after": states(after, labels),
-                "supersedes": supersedes(before, after, labels),
+                "supersedes": supersedes(before, after, labels, given_way(calls or ())),
             }
             episode = episode.model_copy(update=noted)
         if calls is not None:
             episode = episode.model_copy(update={"deliveries": deliveries(calls, self._facts, labels.of)})
-        checks = self._verified(stage, episode, before, after)
+        log, unread = await audited(self._store, episode.session_id)
+        episode = episode.model_copy(update={"audit": log, "audit_read_error": unread})
+        checks = self._verified(stage, episode, before, after, calls)
         update = {"checks": (*step.checks, *checks), "facts": self._known.facts(episode)}
         await self._env.keep(step.model_copy(update=update))
 
     def _noted(self, stage: Stage, who: str, step: Step, calls: Sequence[ToolCall] | None) -> Episode:
-        """The published fields. Without a log of calls, tools are known by their names alone."""
+        """The published fields. Without a log of calls, tools are known by their names alone.
+
+        A call that was refused because the budget was spent is no call; that there was one is that it was exhausted.
+        """
+        made = [call for call in calls or () if call.code != BUDGET_EXHAUSTED]
         named = [name.rpartition("__")[2] for name, times in step.tools.items() for _ in range(times)]
-        names = named if calls is None else [call.tool for call in calls if call.sent]
+        names = named if calls is None else [call.tool for call in made]
         return Episode(
             stage=stage.name,
             identity=stage.identity,
             email=who,
             session_id=calls[0].session if calls else "",
-            tool_calls=len(named) if calls is None else len(calls),
-            tool_errors=sum(call.error for call in calls or ()),
+            tool_calls=len(names),
+            tool_errors=sum(call.error for call in made),
             search_called=SEARCH in names,
             capture_attempted=any(name.endswith(CAPTURE) for name in names),
-            budget_exhausted=None if calls is None else len(calls) >= self._protocol.budget_tool_calls,
+            # Where nobody refuses a call, one past the budget was made.
+            budget_exhausted=None if calls is None else len(calls) > self._protocol.budget_tool_calls,
             fact_surfaced=surfaced(calls, self._protocol) if stage.name == "transfer" and calls is not None else None,
         )
 
@@ -153,6 +191,7 @@ class _Drive:
         episode: Episode,
         before: Sequence[MemoryRecord] | None,
         after: Sequence[MemoryRecord] | None,
+        calls: Sequence[ToolCall] | None,
     ) -> tuple[Check, ...]:
         """What a stage has come to, by what the memory shows."""
         if stage.name == "teach":
@@ -170,7 +209,7 @@ class _Drive:
             self._know(captured=bool(taught), insight_id=found)
             return (Check(name="captured", passed=bool(taught), expected=entity, observed=found or None),)
         if stage.name == "update":
-            return self._corrected(episode, before, after)
+            return self._corrected(episode, before, after, given_way(calls or ()))
         if stage.name == "forget":
             live = [
                 record.id for record in after if record.live and self._known.labels.get(record.id) in _TOLD.values()
@@ -179,11 +218,15 @@ class _Drive:
         return ()
 
     def _corrected(
-        self, episode: Episode, before: Sequence[MemoryRecord], after: Sequence[MemoryRecord]
+        self,
+        episode: Episode,
+        before: Sequence[MemoryRecord],
+        after: Sequence[MemoryRecord],
+        told: Mapping[str, GivenWay],
     ) -> tuple[Check, ...]:
         """By the published rules, but for ``update_changed``: a capture counts where it was tried, or left a record."""
         new = new_on(before, after, self._protocol.entity_urn)
-        route = retired(self._known.insight_id, before, after)
+        route = retired(self._known.insight_id, before, after, told)
         captured = bool(episode.capture_attempted or new)
         old = next((record for record in after if record.id == self._known.insight_id), None)
         self._know(
@@ -248,3 +291,7 @@ class _Drive:
 
     def _know(self, **more: Any) -> None:
         self._known = self._known.model_copy(update=more)
+
+
+def _plain(records: Sequence[MemoryRecord]) -> list[dict[str, Any]]:
+    return [record.model_dump(mode="json") for record in records]

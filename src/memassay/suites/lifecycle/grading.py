@@ -15,6 +15,7 @@ from memassay.core.contracts import Cell, MetricSpec
 from memassay.core.types import Judgement
 from memassay.suites.lifecycle.cases import EVERYTHING, cases_of
 from memassay.suites.lifecycle.frozen import thaw
+from memassay.suites.lifecycle.metrics import update_correctness
 from memassay.suites.lifecycle.progress import attempt_of, progress_of
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.records import Attempt
@@ -36,7 +37,7 @@ PUBLISHED: Mapping[str, tuple[str, Callable[[Attempt], bool | None]]] = {
     "transfer_rate": ("the learner answers after the promotion", lambda one: one.transfer_correct),
     "transfer_surfaced": ("the promoted words stood in a result", lambda one: one.transfer_surfaced),
     "update_capture_rate": ("the correction was captured", lambda one: one.update_captured),
-    "update_correctness": ("the teacher answers by the correction", lambda one: one.update_correct),
+    "update_correctness": ("the teacher answers by the correction", update_correctness),
     "duplicate_rate": ("the old record was not superseded (less is better)", lambda one: one.duplicated),
     "abstention_rate": ("the question without an answer gets none", lambda one: one.abstain_correct),
 }

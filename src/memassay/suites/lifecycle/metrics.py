@@ -113,7 +113,7 @@ def published_metrics(attempts: Iterable[Attempt], k: int) -> PublishedMetrics:
         personal_recall=rate(lambda attempt: attempt.recall_correct),
         unprompted_surface=rate(lambda attempt: attempt.recall_surfaced),
         transfer_rate=rate(lambda attempt: attempt.transfer_correct),
-        update_correctness=rate(lambda attempt: attempt.update_correct),
+        update_correctness=rate(update_correctness),
         update_capture_rate=rate(lambda attempt: attempt.update_captured),
         duplicate_rate=rate(lambda attempt: attempt.duplicated),
         abstention_rate=rate(lambda attempt: attempt.abstain_correct),
@@ -124,6 +124,14 @@ def published_metrics(attempts: Iterable[Attempt], k: int) -> PublishedMetrics:
         capture_budget_starved=_rate([cause == "budget_starved" for cause in misses]),
         pass_k=_pass_k(every, k),
     )
+
+
+def update_correctness(attempt: Attempt) -> bool | None:
+    """Whether the answer after a correction is right; by the published rule nobody is asked where it was not captured.
+
+    We ask all the same (a correction in place is none by that rule), and the strict metric counts it.
+    """
+    return None if attempt.update_captured is False else attempt.update_correct
 
 
 def miss_cause(attempt: Attempt) -> Miss | None:

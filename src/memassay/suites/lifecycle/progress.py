@@ -11,10 +11,12 @@ from pydantic import JsonValue
 
 from memassay.core.types import Answer, Frozen, Step
 from memassay.suites.lifecycle.protocol import Protocol
-from memassay.suites.lifecycle.records import Attempt, Episode, Route
+from memassay.suites.lifecycle.records import Attempt, Episode, RecordState, Route
 from memassay.suites.lifecycle.stages import Stage, plan
 
-EPISODE, PROGRESS = "episode", "progress"
+EPISODE, PROGRESS, STATES = "episode", "progress", "states"
+
+States = Sequence[RecordState]
 
 
 class Progress(Frozen):
@@ -52,9 +54,19 @@ class Progress(Frozen):
         missed = {outcome for outcome in stage.after if getattr(self, outcome) is False}
         return not (missed - {"update_captured"} if self.update_changed else missed)
 
-    def facts(self, episode: Episode | None = None) -> dict[str, JsonValue]:
-        """What is noted in a step; what the step itself says stands there only."""
+    def facts(
+        self, episode: Episode | None = None, *, states: tuple[States, States] | None = None
+    ) -> dict[str, JsonValue]:
+        """What is noted in a step; what the step itself says stands there only.
+
+        Args:
+            episode: of a stage with an agent, which holds the memory's records before and after.
+            states: these records of a stage without one.
+        """
         noted: dict[str, JsonValue] = {PROGRESS: self.model_dump(mode="json")}
+        if states is not None:
+            sides = zip(("before", "after"), states, strict=True)
+            noted[STATES] = {side: [one.model_dump(mode="json") for one in held] for side, held in sides}
         if episode is not None:
             noted[EPISODE] = episode.model_dump(mode="json", exclude_defaults=True)
         return noted

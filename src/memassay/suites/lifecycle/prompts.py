@@ -35,7 +35,7 @@ def system_prompt(stage: Stage, budget: int) -> str:
 
     Args:
         stage: one with an agent.
-        budget: the most tool calls; it is told, and counted afterwards.
+        budget: the most tool calls.
     """
     return f"{SCAFFOLD.format(budget=budget)}\n\n{_rule(stage)}"
 

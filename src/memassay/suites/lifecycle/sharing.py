@@ -87,7 +87,7 @@ async def roll_back(store: Reviews, protocol: Protocol, change: str, record: str
     """Take a change back, and see whether it is gone."""
     try:
         await called(store.roll_back, change)
-        stands = bool(await called(store.applied, change, record))
+        stands = bool(await called(store.stands, change, record))
     except MemoryFailure as refusal:
         return Shared(False, change, detail=str(refusal))
     shown = await until(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
+from memassay.core.blocks import merged
 from memassay.core.digest import digest_text
-from memassay.core.types import MemoryRecord
+from memassay.core.types import MemoryRecord, ToolCall
 from memassay.suites.lifecycle.attribution import OTHER, Facts, fact_of
 from memassay.suites.lifecycle.records import RecordState, Route, Supersede
 
 SUPERSEDED, REJECTED = "superseded", "rejected"
 _ABOUT = ("taught", "corrected")
+_ROUTES: tuple[Route, ...] = get_args(Route)
+_CAPTURE = "_capture"
 
 
 @dataclass(frozen=True)
@@ -71,40 +75,72 @@ def new_on(
     return [record for record in after if record.id not in old and (entity is None or entity in record.entities)]
 
 
-def supersedes(before: Sequence[MemoryRecord], after: Sequence[MemoryRecord], labels: Labels) -> tuple[Supersede, ...]:
-    """What took the place of what between two moments."""
-    gone = {record.id for record in before if record.superseded_by}
+@dataclass(frozen=True, slots=True)
+class GivenWay:
+    """How a record went, by what a tool said: ``source`` took its place."""
+
+    source: str
+    route: Route
+
+
+def given_way(calls: Iterable[ToolCall]) -> dict[str, GivenWay]:
+    """Which records gave way in a session, by their ids. A platform whose rows do not tell says it there."""
+    found: dict[str, GivenWay] = {}
+    for call in calls:
+        if not call.sent or call.error:
+            continue
+        if call.tool.endswith(_CAPTURE):
+            said = merged(call.result)
+            for target in said.get("superseded_ids") or ():
+                found[str(target)] = GivenWay(str(said.get("id") or ""), "supersede")
+        elif call.arguments.get("command") == "consolidate":
+            found[str(call.arguments.get("duplicate_id"))] = GivenWay(str(call.arguments.get("id")), "consolidate")
+    return found
+
+
+def supersedes(
+    before: Sequence[MemoryRecord], after: Sequence[MemoryRecord], labels: Labels, told: Mapping[str, GivenWay]
+) -> tuple[Supersede, ...]:
+    """What took the place of what between two moments.
+
+    What a row itself says goes before what was ``told`` (:func:`given_way`). The source is "" where neither tells.
+    """
+    gone = {record.id for record in before if _superseded(record)}
     now = {record.id: record for record in after}
     found = []
     for record in after:
-        if record.superseded_by and record.id not in gone:
-            source = now.get(record.superseded_by)
+        if _superseded(record) and record.id not in gone:
+            by = record.superseded_by or (told[record.id].source if record.id in told else "")
+            source = now.get(by)
             alike = None if source is None or not source.kind else source.kind == record.kind
-            same = _same_fact(labels.of.get(record.superseded_by, OTHER), labels.of.get(record.id, OTHER))
-            found.append(
-                Supersede(
-                    source=record.superseded_by,
-                    target=record.id,
-                    score=record.score,
-                    same_fact=same,
-                    same_class=alike,
-                )
-            )
+            same = _same_fact(labels.of.get(by, OTHER), labels.of.get(record.id, OTHER)) if by else None
+            found.append(Supersede(source=by, target=record.id, score=record.score, same_fact=same, same_class=alike))
     return tuple(found)
 
 
-def retired(record: str, before: Sequence[MemoryRecord], after: Sequence[MemoryRecord]) -> Route | None:
-    """How a record went, or came to say something else; None where it did neither."""
+def retired(
+    record: str, before: Sequence[MemoryRecord], after: Sequence[MemoryRecord], told: Mapping[str, GivenWay]
+) -> Route | None:
+    """How a record went, or came to say something else; None where it did neither.
+
+    Its row tells, or what the tools of the session said; a record that is only called superseded was superseded.
+    """
     old = next((one for one in before if one.id == record), None)
     new = next((one for one in after if one.id == record), None)
     if new is None:
         return None if old is None else "forget"
     if new.live:
         return "update" if old is not None and old.text != new.text else None
-    if new.superseded_by or new.status == SUPERSEDED:
-        # Whoever merges two records by hand compares nothing, so only a supersede has a score.
-        return "consolidate" if new.score is None else "supersede"
+    for route in _ROUTES:
+        if new.retired_by == route:
+            return route
+    if _superseded(new):
+        return told[record].route if record in told else "supersede"
     return "reject" if new.status == REJECTED else "forget"
+
+
+def _superseded(record: MemoryRecord) -> bool:
+    return bool(record.superseded_by) or record.status == SUPERSEDED
 
 
 def _same_fact(source: str, target: str) -> bool | None:
