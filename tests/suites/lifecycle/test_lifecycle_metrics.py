@@ -11,6 +11,7 @@ from lifecycle_attempts import attempt
 from lifecycle_protocols import UPDATE, protocol
 
 from memassay.core.errors import DataError
+from memassay.stats import wilson
 from memassay.suites.lifecycle.intervals import difference
 from memassay.suites.lifecycle.metrics import Rate, miss_cause, published_metrics
 from memassay.suites.lifecycle.protocol import Protocol
@@ -111,6 +112,15 @@ def test_the_published_table_is_the_one_counted_by_hand(graded: tuple[Attempt, .
         assert rate.rate == num / den
     assert (found.protocols, found.attempts, found.harness_failures) == (6, 11, 1)
     assert counted()["pass_k"] == (1, 6)
+
+
+def test_attempts_at_one_protocol_are_alike() -> None:
+    made = [Attempt(protocol_id=f"p-{n % 4}", captured=n % 4 > 0, recall_correct=True) for n in range(20)]
+    rate = published_metrics(made, 5).capture_rate
+    low, high = wilson(15, 20)
+    assert (rate.num, rate.den, rate.method) == (15, 20, "korn-graubard")
+    assert rate.low is not None and rate.high is not None
+    assert rate.low < low - 0.2 and rate.high > high, "four protocols, not twenty attempts"
 
 
 def test_the_capture_split_and_the_causes_of_misses(graded: tuple[Attempt, ...]) -> None:

@@ -115,7 +115,7 @@ def test_a_memory_without_a_review_queue_has_null_and_a_reason(
     assert found["unavailable"]["promote"] == why and "review" not in found["capabilities"]
     assert found["pass"]["pass^1"]["value"] == 1.0
     assert found["published"]["transfer_rate"] == {
-        "num": 0, "den": 0, "rate": None, "low": None, "high": None, "method": "wilson",
+        "num": 0, "den": 0, "rate": None, "low": None, "high": None, "method": "korn-graubard",
     }  # fmt: skip
 
 

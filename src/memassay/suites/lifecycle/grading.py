@@ -23,7 +23,7 @@ from memassay.suites.lifecycle.regrading import regrade
 from memassay.suites.lifecycle.stages import lacking
 from memassay.suites.lifecycle.strict import METRICS, passes
 
-VERSION = 1
+VERSION = 2
 ATTEMPT, CAPABILITIES = "attempt", "capabilities"
 STRICT = "strict:"
 PASS, STRICT_PASS, NEVER_TAUGHT = "pass", "strict:pass", "strict:never_taught"

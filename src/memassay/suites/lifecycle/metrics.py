@@ -1,7 +1,8 @@
 """The published metrics under their names, from attempts alone.
 
 A rate counts attempts without a harness failure whose outcome is there; ``strict`` has ours, which count every planned
-attempt. Intervals are Wilson's (the published ones, a bootstrap with Go's generator, have no width at 0 and 1).
+attempt. Intervals know that attempts at one protocol are alike (:func:`memassay.stats.attempt_share`); the published
+ones, a bootstrap over attempts, do not, and have no width at 0 and 1.
 """
 
 from __future__ import annotations
@@ -11,21 +12,24 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from memassay.core.types import Frozen
-from memassay.stats import clopper_pearson, wilson
+from memassay.stats import attempt_share, clopper_pearson
 from memassay.suites.lifecycle.records import Attempt
 
 Miss = Literal["attempted_failed", "budget_starved", "never_attempted", "budget_unobservable", "unattributed"]
 
 
 class Rate(Frozen):
-    """A published rate: ``num`` of ``den``; without a case the rate and its ends are None."""
+    """A published rate: ``num`` of ``den``; without a case the rate and its ends are None.
+
+    The ends are None too where all cases are of one protocol.
+    """
 
     num: int = 0
     den: int = 0
     rate: float | None = None
     low: float | None = None
     high: float | None = None
-    method: str = "wilson"
+    method: str = "korn-graubard"
 
 
 class Misses(Frozen):
@@ -90,10 +94,10 @@ def published_metrics(attempts: Iterable[Attempt], k: int) -> PublishedMetrics:
     episodes = [episode for attempt in every for episode in attempt.episodes]
 
     def rate(outcome: Callable[[Attempt], bool | None]) -> Rate:
-        return _rate([outcome(attempt) for attempt in graded])
+        return _rate(graded, outcome)
 
-    causes = [miss_cause(attempt) for attempt in graded]
-    misses = [cause for cause in causes if cause is not None]
+    missed = [attempt for attempt in graded if miss_cause(attempt) is not None]
+    misses = [cause for attempt in missed if (cause := miss_cause(attempt))]
     tried = [attempt for attempt in graded if attempt.captured is not None]
     return PublishedMetrics(
         protocols=len({attempt.protocol_id for attempt in every}),
@@ -106,8 +110,10 @@ def published_metrics(attempts: Iterable[Attempt], k: int) -> PublishedMetrics:
         total_cache_creation_tokens=sum(episode.cache_creation_tokens for episode in episodes),
         capture_rate=rate(lambda attempt: attempt.captured),
         capture_split=CaptureSplit(
-            attempt_rate=_rate([attempt.capture_attempted for attempt in tried]),
-            given_attempted=_rate([attempt.captured for attempt in tried if attempt.capture_attempted]),
+            attempt_rate=_rate(tried, lambda attempt: attempt.capture_attempted),
+            given_attempted=_rate(
+                [attempt for attempt in tried if attempt.capture_attempted], lambda attempt: attempt.captured
+            ),
             misses=Misses(total=len(misses), **{name: misses.count(name) for name in sorted(set(misses))}),
         ),
         personal_recall=rate(lambda attempt: attempt.recall_correct),
@@ -119,9 +125,9 @@ def published_metrics(attempts: Iterable[Attempt], k: int) -> PublishedMetrics:
         abstention_rate=rate(lambda attempt: attempt.abstain_correct),
         transfer_surfaced=rate(lambda attempt: attempt.transfer_surfaced),
         transfer_used_given_surfaced=_rate(
-            [attempt.transfer_correct for attempt in graded if attempt.transfer_surfaced]
+            [attempt for attempt in graded if attempt.transfer_surfaced], lambda attempt: attempt.transfer_correct
         ),
-        capture_budget_starved=_rate([cause == "budget_starved" for cause in misses]),
+        capture_budget_starved=_rate(missed, lambda attempt: miss_cause(attempt) == "budget_starved"),
         pass_k=_pass_k(every, k),
     )
 
@@ -147,13 +153,13 @@ def miss_cause(attempt: Attempt) -> Miss | None:
     return "budget_starved" if attempt.teach_budget_exhausted else "never_attempted"
 
 
-def _rate(outcomes: Sequence[bool | None]) -> Rate:
-    counted = [outcome for outcome in outcomes if outcome is not None]
+def _rate(attempts: Iterable[Attempt], outcome: Callable[[Attempt], bool | None]) -> Rate:
+    counted = [(value, attempt.protocol_id) for attempt in attempts if (value := outcome(attempt)) is not None]
     if not counted:
         return Rate()
-    num, den = sum(counted), len(counted)
-    low, high = wilson(num, den)
-    return Rate(num=num, den=den, rate=num / den, low=low, high=high)
+    found = attempt_share([float(value) for value, _ in counted], [protocol for _, protocol in counted])
+    num, den = sum(value for value, _ in counted), len(counted)
+    return Rate(num=num, den=den, rate=num / den, low=found.low, high=found.high, method=found.method)
 
 
 def _pass_k(attempts: Sequence[Attempt], k: int) -> Rate:

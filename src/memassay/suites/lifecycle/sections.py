@@ -73,7 +73,7 @@ def _published(results: Mapping[str, Any]) -> Section:
         title="Published metrics",
         text=f"{results['protocols']} protocols, k = {results['k']}. By the published definitions: what was not "
         "reached is left out of a rate, a capture on another dataset is a miss, and any status but superseded is a "
-        "duplicate. Intervals are Wilson's over attempts, and exact for pass^k.",
+        "duplicate. Intervals are Korn and Graubard's, over protocols, and exact for pass^k.",
         tables=(
             Table(title="Rates", columns=_columns(arms, "estimate"), rows=tuple(rows)),
             Table(title="Attempts", columns=_columns(arms, "integer"), rows=tuple(counts)),
