@@ -141,6 +141,7 @@ class _Drive:
             heard = await self._calls()
             calls = None if heard is None else list(heard)[earlier:]
             after = await self._settled(stage, before, calls)
+            log, unread = await audited(self._store, calls[0].session if calls else "")
         told = _TOLD.get(stage.name, stage.name if stage.name.startswith("interference") else OTHER)
         labelled = Labels(self._known.labels, self._known.texts)
         first = labelled.seen(before or (), self._facts, OTHER)
@@ -157,7 +158,6 @@ class _Drive:
             episode = episode.model_copy(update=noted)
         if calls is not None:
             episode = episode.model_copy(update={"deliveries": deliveries(calls, self._facts, labels.of)})
-        log, unread = await audited(self._store, episode.session_id)
         episode = episode.model_copy(update={"audit": log, "audit_read_error": unread})
         checks = self._verified(stage, episode, before, after, calls)
         update = {"checks": (*step.checks, *checks), "facts": self._known.facts(episode)}
