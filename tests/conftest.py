@@ -257,6 +257,14 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def never_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failures are planted here and there; which of them follow each other is by chance of timing, and ends nothing."""
+    from memassay.running import drive
+
+    monkeypatch.setattr(drive, "FAILURES_IN_A_ROW", 1_000_000)
+
+
+@pytest.fixture
 def toy(tmp_path: Path) -> str:
     """``./…/toy.py:Toy``, a memory whose settings make it fail in every way that a memory can fail."""
     path = tmp_path / "toy.py"

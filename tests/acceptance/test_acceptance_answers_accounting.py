@@ -27,7 +27,7 @@ def scripted(faults: str = "", share: float = 0.0, **more: object) -> list[str]:
 
 @pytest.mark.parametrize("repetitions", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_kind_in_both_columns(
-    repetitions: int, cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
+    repetitions: int, cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None, never_gives_up: None
 ) -> None:
     out = tmp_path / "r"
     more = ["--repetitions", str(repetitions)]
@@ -46,7 +46,7 @@ def test_every_kind_in_both_columns(
 
 
 def test_what_failed_says_nothing_that_a_judge_could_grade(
-    cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
+    cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None, never_gives_up: None
 ) -> None:
     out = tmp_path / "r"
     assert cli(*run(small_file(2, 12), out, *TWO, *scripted(MIXED, 0.4))).code == 0
@@ -76,7 +76,7 @@ def test_a_provider_that_comes_back_costs_attempts_and_no_task(
 
 
 def test_a_cost_that_was_paid_is_shown_although_a_call_failed(
-    cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
+    cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None, never_gives_up: None
 ) -> None:
     out = tmp_path / "r"
     ran = cli(*run(small_file(2, 6), out, *TWO, *scripted("network,limit-turns", 0.3, cost_usd=0.25)))

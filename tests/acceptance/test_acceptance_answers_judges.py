@@ -214,7 +214,7 @@ def test_no_judge_is_taken_for_granted(cli: Cli, data: Path, agent: list[str], t
 
 
 def test_what_the_memory_failed_is_wrong_without_asking_and_what_a_provider_failed_is_not_judged(
-    cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None
+    cli: Cli, small_file: Callable[..., Path], tmp_path: Path, no_backoff: None, never_gives_up: None
 ) -> None:
     faults = ["--set", "agent.faults=limit-turns,network,refused", "--set", "agent.share=0.4"]
     agent = ["--agent", "scripted", "--set", "agent.text=answer 1", *faults]
