@@ -86,6 +86,7 @@ def main() -> None:
     """Run the command; a user's mistake is one sentence, never a traceback; 1 means a failed gate or check."""
     _survive_any_locale()
     _end_as_by_hand()
+    sys.unraisablehook = _quiet_about_half_made_loops
     message = ""
     try:
         code = int(app(standalone_mode=False) or 0)
@@ -133,6 +134,13 @@ def _end_as_by_hand() -> None:
         # `nohup` has told the process not to mind; that is left as it is.
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+
+
+def _quiet_about_half_made_loops(unraisable: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C in the moment in which an event loop is made: Python complains of what is left of it, and is not to."""
+    what = getattr(unraisable.object, "__qualname__", "")
+    if what not in ("BaseEventLoop.__del__", "_build_and_drive"):
+        sys.__unraisablehook__(unraisable)
 
 
 def _survive_any_locale() -> None:
