@@ -15,7 +15,7 @@ pytest.importorskip("mcp", reason="the extra platform is not installed")
 from lifecycle_model import speaks
 
 from kit import Cli
-from memassay.core.contracts import BUDGET_EXHAUSTED
+from memassay.core.taught import BUDGET_EXHAUSTED
 from servers.anthropic import MessagesServer, Turn
 
 KEY = "dummy-local-key-of-a-test"

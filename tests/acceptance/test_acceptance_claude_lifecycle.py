@@ -20,7 +20,7 @@ pytest.importorskip("mcp", reason="the extra platform is not installed")
 from lifecycle_model import PREFIX, made, speaks
 
 from kit import Cli
-from memassay.core.contracts import BUDGET_EXHAUSTED
+from memassay.core.taught import BUDGET_EXHAUSTED
 from peer_programs import use_peer
 from servers.anthropic import MessagesServer, Turn
 

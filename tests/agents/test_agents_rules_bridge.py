@@ -12,7 +12,8 @@ import pytest
 from agents_lifecycle import PROTOCOLS, WAREHOUSE, ledger_of, urn_of
 
 from memassay.agents.rules import UNKNOWN, Rules
-from memassay.core.types import CellKey, Request, Server, Step, ToolCall, Toolset
+from memassay.core.taught import ToolCall
+from memassay.core.types import CellKey, Request, Server, Step, Toolset
 from memassay.platform.settings import Settings
 from memassay.platform.shapes import Entity
 from memassay.suites.lifecycle.answers import published_correct

@@ -21,9 +21,8 @@ from platform_kit import FACT, ORDERS
 from serving_kit import KEYS, SETTINGS, Live
 
 from kit import Cli, child_environment
-from memassay.core.contracts import BUDGET_EXHAUSTED
 from memassay.core.errors import EnvironmentProblem
-from memassay.core.types import ToolCall
+from memassay.core.taught import BUDGET_EXHAUSTED, ToolCall
 from memassay.platform import tools
 from memassay.platform.bridge import PURPOSE, Bridge, open_bridge, text_of
 from memassay.platform.database import wall_clock

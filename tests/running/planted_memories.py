@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 import unicodedata
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -288,11 +289,11 @@ class KeepsInMemory(Sound):
         return self.kept_rows[ref.location]
 
 
-class KeepsElsewhere(Sound):
+class KeepsElsewhere(Sound, ABC):
     """Writes and reads its rows in a folder that is not the store's."""
 
-    def elsewhere(self, place: str) -> Path:
-        raise NotImplementedError
+    @abstractmethod
+    def elsewhere(self, place: str) -> Path: ...
 
     def build(self, corpus: Corpus, place: Path, context: BuildContext) -> Any:
         super().build(corpus, place, context)

@@ -21,17 +21,14 @@ from memassay.core.types import (
     DataKind,
     Dossier,
     Judgement,
-    MemoryRecord,
     ModelKind,
     Passage,
     Query,
     Request,
-    SharedPage,
     Status,
     Step,
     StoreRef,
     Task,
-    ToolCall,
     Toolset,
     Usage,
 )
@@ -338,99 +335,6 @@ def answer_metrics(official: Mapping[str, str] | None = None) -> list[MetricSpec
         **(official or {}),
     }
     return [MetricSpec(name, title=title, judge=ANSWERS, of="answer") for name, title in titles.items()]
-
-
-@runtime_checkable
-class Records(Protocol):
-    """A store that shows what it has kept, whoever had it kept."""
-
-    def records(self, *, owner: str = "", entity: str = "") -> Awaitable[Sequence[MemoryRecord]]:
-        """Records in the order in which they were made; those of an owner, or on an entity, where one is named."""
-        ...
-
-
-@runtime_checkable
-class Identities(Protocol):
-    """A store that tells apart who speaks to it; ``toolset(identity)`` then speaks as that one."""
-
-    def identity(self, role: str, attempt: int) -> str:
-        """A name that nobody has had before for ``teacher``, ``learner``, …; the same name for the same arguments."""
-        ...
-
-
-@runtime_checkable
-class Watched(Protocol):
-    """A store whose tool server notes every call."""
-
-    def calls(self) -> Awaitable[Sequence[ToolCall]]:
-        """The calls of all conversations so far, in order."""
-        ...
-
-
-BUDGET_EXHAUSTED = "budget_exhausted"
-"""The code of a call that was refused because the budget of its conversation was spent."""
-
-
-@runtime_checkable
-class Budgets(Protocol):
-    """A store whose tool server holds an agent to a budget of calls."""
-
-    def budget(self, calls: int) -> Awaitable[None] | None:
-        """Give every conversation that ``toolset()`` opens from now on so many calls.
-
-        A call past them reaches nothing: its result is an error that says to give the final answer now, and in the log
-        its code is ``BUDGET_EXHAUSTED``.
-        """
-        ...
-
-
-@runtime_checkable
-class Audited(Protocol):
-    """A store whose memory keeps an audit log of its own."""
-
-    def audit(self, session: str) -> Awaitable[Sequence[Mapping[str, JsonValue]]]:
-        """The events of a conversation, by the id that its calls are noted under, as the memory gives them."""
-        ...
-
-
-@runtime_checkable
-class Reviews(Protocol):
-    """A store with a review queue between what is kept and what is shared. All raise ``MemoryFailure`` on a refusal."""
-
-    def approve(self, record: str, notes: str = "") -> Awaitable[None]: ...
-
-    def reject(self, record: str, notes: str = "") -> Awaitable[None]: ...
-
-    def apply(
-        self, record: str, *, entity: str = "", description: str = "", page: SharedPage | None = None
-    ) -> Awaitable[str]:
-        """Put a record into a sink: an entity's description, or a page. Returns the change's id, or ""."""
-        ...
-
-    def applied(self, change: str, record: str) -> Awaitable[bool]:
-        """Whether the memory itself says that the change stands, is not rolled back, and is of that record."""
-        ...
-
-    def stands(self, change: str, record: str) -> Awaitable[bool]:
-        """Whether a change of that record is not rolled back, whatever has become of the record since."""
-        ...
-
-    def description(self, entity: str) -> Awaitable[str | None]:
-        """What an entity's description says, to whoever asks now."""
-        ...
-
-    def page(self, slug: str) -> Awaitable[SharedPage | None]:
-        """A page as it is now, or None."""
-        ...
-
-    def roll_back(self, change: str) -> Awaitable[None]: ...
-
-
-@runtime_checkable
-class Restarts(Protocol):
-    """A store whose process can be ended and started again."""
-
-    def restart(self) -> Awaitable[None]: ...
 
 
 class Env(Protocol):

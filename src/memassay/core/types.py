@@ -271,64 +271,6 @@ class Request(Frozen):
 # -- what a memory shows of itself ---------------------------------------------------------------------------------
 
 
-class MemoryRecord(Frozen):
-    """A thing that somebody had a memory keep, as it is now.
-
-    Attributes:
-        status: in the memory's own words (``pending``, ``applied``, ``superseded``).
-        live: whether it can still be found by anybody.
-        owner: who had it kept, as the memory calls them.
-        kind: the memory's class of record; records of one class can take each other's place.
-        entities: what it is filed on.
-        superseded_by: the record that took its place, and ``score`` how alike the memory found the two.
-        retired_by: how it went, as the memory tells: ``supersede``, ``consolidate``, ``reject``, ``forget``, or "".
-        change: the change that put it into shared knowledge, or "".
-    """
-
-    id: str
-    text: str
-    status: str
-    live: bool
-    owner: str = ""
-    kind: str = ""
-    entities: tuple[str, ...] = ()
-    created_at: str = ""
-    superseded_by: str = ""
-    score: float | None = None
-    retired_by: str = ""
-    change: str = ""
-
-
-class SharedPage(Frozen):
-    """A page of shared knowledge, as it is written or read."""
-
-    slug: str
-    title: str
-    summary: str
-    body: str
-
-
-class ToolCall(Frozen):
-    """A call that an agent made through a tool server of ours, as the server saw it.
-
-    Attributes:
-        session: of which conversation; calls of one share it, but where the memory ended it and another was opened.
-        result: everything that the tool returned, as text.
-        error: whether it was returned as an error; ``code`` is the memory's own, or "".
-        sent: whether it reached the memory.
-    """
-
-    session: str
-    identity: str
-    tool: str
-    arguments: Mapping[str, JsonValue] = Field(default_factory=dict)
-    result: str = ""
-    error: bool = False
-    code: str = ""
-    sent: bool = True
-    wall_ms: float = 0.0
-
-
 # -- what is recorded ----------------------------------------------------------------------------------------------
 
 

@@ -3,8 +3,8 @@
 It opens a session by itself, hides ``platform_info``, takes ``session_id`` and ``purpose`` out of every schema and puts
 them into every call, so that an agent sees a memory and not a protocol. Where a session has ended it opens another and
 makes the call again. Results pass through as they are. With a budget it makes so many calls and refuses the rest.
-Every call is a line of the log, a :class:`~memassay.core.types.ToolCall`, written before the agent has its result: what
-really happened is read there and not in a transcript.
+Every call is a line of the log, a :class:`~memassay.core.taught.ToolCall`, written before the agent has its result:
+what really happened is read there and not in a transcript.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
-from memassay.core.contracts import BUDGET_EXHAUSTED
 from memassay.core.errors import EnvironmentProblem, UsageError
-from memassay.core.types import ToolCall
+from memassay.core.taught import BUDGET_EXHAUSTED, ToolCall
 from memassay.version import __version__
 
 INFO = "platform_info"

@@ -18,19 +18,10 @@ from platform_speech import FACT, URN, found, say, teach
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memassay.core.contracts import (
-    Budgets,
-    BuildContext,
-    Identities,
-    Records,
-    Restarts,
-    Reviews,
-    Serves,
-    Snapshots,
-    Watched,
-)
+from memassay.core.contracts import BuildContext, Serves, Snapshots
 from memassay.core.errors import CannotMeasure, MemoryFailure
-from memassay.core.types import SharedPage, StoreRef
+from memassay.core.taught import Budgets, Identities, Records, Restarts, Reviews, SharedPage, Watched
+from memassay.core.types import StoreRef
 from memassay.memories.platform import PlatformMemory
 from memassay.platform import entities, listing, server, tools
 from memassay.platform.app import make_app

@@ -9,20 +9,9 @@ from typing import Any
 import pytest
 from platform_speech import CORRECTION, FACT, URN, ask, found, say, teach
 
-from memassay.core.contracts import (
-    BUDGET_EXHAUSTED,
-    Budgets,
-    Closes,
-    Identities,
-    Records,
-    Restarts,
-    Reviews,
-    Serves,
-    Snapshots,
-    Watched,
-)
+from memassay.core.contracts import Closes, Serves, Snapshots
 from memassay.core.errors import MemoryFailure
-from memassay.core.types import SharedPage
+from memassay.core.taught import BUDGET_EXHAUSTED, Budgets, Identities, Records, Restarts, Reviews, SharedPage, Watched
 
 Open = Callable[..., Any]
 

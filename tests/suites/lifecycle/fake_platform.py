@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from memassay.core.contracts import BUDGET_EXHAUSTED
 from memassay.core.errors import MemoryFailure
-from memassay.core.types import MemoryRecord, Server, SharedPage, ToolCall, Toolset
+from memassay.core.taught import BUDGET_EXHAUSTED, MemoryRecord, SharedPage, ToolCall
+from memassay.core.types import Server, Toolset
 from memassay.suites.lifecycle.warehouse import Warehouse
 
 KNOWLEDGE = ("schema_entity", "business_knowledge", "operational_rule")

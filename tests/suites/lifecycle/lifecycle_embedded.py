@@ -23,7 +23,8 @@ from mcp import Client
 from memassay.agents.rules import agent as speaking
 from memassay.agents.scripted_lifecycle import ScriptedLifecycle
 from memassay.agents.toolbox import ToolResult
-from memassay.core.types import CellKey, Judgement, Request, Server, Step, ToolCall, Toolset
+from memassay.core.taught import ToolCall
+from memassay.core.types import CellKey, Judgement, Request, Server, Step, Toolset
 from memassay.memories.platform import client as asking
 from memassay.memories.platform.client import API, PlatformClient
 from memassay.memories.platform.people import People, own_numbers

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lifecycle_protocols import TRANSFER, UPDATE, protocol
 
-from memassay.core.types import ToolCall
+from memassay.core.taught import ToolCall
 from memassay.platform.shapes import (
     Coverage,
     Enrichment,

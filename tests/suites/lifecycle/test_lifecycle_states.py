@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from lifecycle_protocols import TRANSFER, UPDATE, protocol
 
-from memassay.core.types import MemoryRecord, ToolCall
+from memassay.core.taught import MemoryRecord, ToolCall
 from memassay.suites.lifecycle.attribution import Facts
 from memassay.suites.lifecycle.states import GivenWay, Labels, given_way, new_on, retired, states, supersedes
 

@@ -10,7 +10,7 @@ from memassay.agents.reference.calls import Calls
 from memassay.agents.rules.findings import Finding, findings
 from memassay.agents.toolbox import Toolbox, ToolsMissing
 from memassay.core.blocks import merged
-from memassay.core.contracts import BUDGET_EXHAUSTED
+from memassay.core.taught import BUDGET_EXHAUSTED
 
 _CODE = re.compile(r"\(code: ([a-z_]+)\)")
 _SEARCH_FIRST, _UNREACHABLE = "search_required", "transport"

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from memassay.core.errors import MemoryFailure
-from memassay.core.types import MemoryRecord, Server, SharedPage, ToolCall, Toolset
+from memassay.core.taught import MemoryRecord, SharedPage, ToolCall
+from memassay.core.types import Server, Toolset
 from memassay.memories.platform import embedded
 from memassay.memories.platform.client import (
     AUDIT,
@@ -60,7 +61,7 @@ class PlatformStore:
     # -- agents ----------------------------------------------------------------------------------------------------
 
     def identity(self, role: str, attempt: int) -> str:
-        """See :class:`memassay.core.contracts.Identities`."""
+        """See :class:`memassay.core.taught.Identities`."""
         return self._people.email(role, attempt)
 
     def toolset(self, identity: str = "") -> Toolset:
@@ -73,17 +74,17 @@ class PlatformStore:
         return Toolset(servers=(Server(url=url, tools=tools, writes=True),))
 
     def budget(self, calls: int) -> None:
-        """See :class:`memassay.core.contracts.Budgets`."""
+        """See :class:`memassay.core.taught.Budgets`."""
         self._budget = calls
 
     def calls(self) -> Sequence[ToolCall]:
-        """See :class:`memassay.core.contracts.Watched`."""
+        """See :class:`memassay.core.taught.Watched`."""
         if self._log is None or not self._log.exists():
             return ()
         return tuple(ToolCall.model_validate_json(line) for line in self._log.read_bytes().splitlines())
 
     def audit(self, session: str) -> Sequence[Mapping[str, Any]]:
-        """See :class:`memassay.core.contracts.Audited`."""
+        """See :class:`memassay.core.taught.Audited`."""
         return tuple(self._client().every(AUDIT, session_id=session))
 
     # -- records ---------------------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class PlatformStore:
     # -- review ----------------------------------------------------------------------------------------------------
 
     def approve(self, record: str, notes: str = "") -> None:
-        """See :class:`memassay.core.contracts.Reviews`, as the following."""
+        """See :class:`memassay.core.taught.Reviews`, as the following."""
         self._client().ask("PUT", f"{INSIGHTS}/{record}/status", {"status": "approved", "review_notes": notes})
 
     def reject(self, record: str, notes: str = "") -> None:

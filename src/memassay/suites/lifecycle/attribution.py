@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memassay.core.blocks import merged, objects
-from memassay.core.types import ToolCall
+from memassay.core.taught import ToolCall
 from memassay.suites.lifecycle.protocol import PAGE_SINK, Extras, Protocol
 from memassay.suites.lifecycle.records import DESCRIPTION, PAGE, Delivery, Fact
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memassay.core.contracts import Audited
 from memassay.core.errors import MemoryFailure
+from memassay.core.taught import Audited
 from memassay.suites.lifecycle.records import Audit
 from memassay.suites.lifecycle.sharing import called
 

@@ -13,21 +13,21 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from memassay.core.contracts import (
+from memassay.core.contracts import Env, Serves, Snapshots
+from memassay.core.digest import digest_of
+from memassay.core.errors import CannotMeasure
+from memassay.core.taught import (
     BUDGET_EXHAUSTED,
     Budgets,
-    Env,
     Identities,
+    MemoryRecord,
     Records,
     Restarts,
     Reviews,
-    Serves,
-    Snapshots,
+    ToolCall,
     Watched,
 )
-from memassay.core.digest import digest_of
-from memassay.core.errors import CannotMeasure
-from memassay.core.types import Check, MemoryRecord, Step, ToolCall, Toolset, Usage
+from memassay.core.types import Check, Step, Toolset, Usage
 from memassay.suites.lifecycle.attribution import OTHER, Facts, deliveries, surfaced
 from memassay.suites.lifecycle.auditing import audited
 from memassay.suites.lifecycle.progress import Progress, progress_of

@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from memassay.core.contracts import Reviews
 from memassay.core.errors import MemoryFailure
-from memassay.core.types import Check, SharedPage
+from memassay.core.taught import Reviews, SharedPage
+from memassay.core.types import Check
 from memassay.suites.lifecycle.attribution import plain
 from memassay.suites.lifecycle.protocol import ENTITY_SINK, Protocol
 

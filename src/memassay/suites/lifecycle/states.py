@@ -8,7 +8,7 @@ from typing import get_args
 
 from memassay.core.blocks import merged
 from memassay.core.digest import digest_text
-from memassay.core.types import MemoryRecord, ToolCall
+from memassay.core.taught import MemoryRecord, ToolCall
 from memassay.suites.lifecycle.attribution import OTHER, Facts, fact_of
 from memassay.suites.lifecycle.records import RecordState, Route, Supersede
 

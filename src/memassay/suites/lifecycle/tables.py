@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -64,16 +65,25 @@ class Tables:
         return connection
 
     def write(self, path: Path) -> None:
-        """Write the warehouse as a new SQLite file; the same tables give the same bytes under the same SQLite.
+        """Write the warehouse as a SQLite file; see :func:`write_database`."""
+        with closing(self.connect()) as connection:
+            write_database(connection, path)
 
-        Raises:
-            EnvironmentProblem: it cannot be written.
-        """
-        try:
-            with closing(self.connect()) as connection:
-                connection.execute("VACUUM INTO ?", (str(path),))
-        except sqlite3.Error as error:
-            raise EnvironmentProblem(f"The warehouse {path} cannot be written: {error}.") from None
+
+def write_database(connection: sqlite3.Connection, path: Path) -> None:
+    """Write a database as a SQLite file: whole or not at all, and the same bytes for the same rows and SQLite.
+
+    Raises:
+        EnvironmentProblem: it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        part.unlink(missing_ok=True)
+        connection.execute("VACUUM INTO ?", (str(part),))
+        part.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        part.unlink(missing_ok=True)
+        raise EnvironmentProblem(f"The warehouse {path} cannot be written: {error}.") from None
 
 
 def fit(name: str) -> bool:

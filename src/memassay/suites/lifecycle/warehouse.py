@@ -8,7 +8,6 @@ smaller one unchanged.
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,8 @@ from typing import NamedTuple
 
 from memassay.core.digest import digest_of
 from memassay.core.draws import Draw
-from memassay.core.errors import EnvironmentProblem, UsageError
+from memassay.core.errors import UsageError
+from memassay.suites.lifecycle.tables import write_database
 
 KINDS = ("ladder", "mower", "sander", "drill", "pump", "trencher")
 DESKS = ("counter", "phone", "kiosk", "courier", "partner")
@@ -172,22 +172,9 @@ class Warehouse:
         return connection
 
     def write(self, path: Path) -> None:
-        """Write the warehouse as a SQLite file; the same seed and size give the same bytes under the same SQLite.
-
-        The file appears whole or not at all.
-
-        Raises:
-            EnvironmentProblem: it cannot be written.
-        """
-        part = path.with_name(f"{path.name}.part-{os.getpid()}")
-        try:
-            part.unlink(missing_ok=True)
-            with closing(self.connect()) as connection:
-                connection.execute("VACUUM INTO ?", (str(part),))
-            part.replace(path)
-        except (OSError, sqlite3.Error) as error:
-            part.unlink(missing_ok=True)
-            raise EnvironmentProblem(f"The warehouse {path} cannot be written: {error}.") from None
+        """Write the warehouse as a SQLite file; see :func:`.tables.write_database`."""
+        with closing(self.connect()) as connection:
+            write_database(connection, path)
 
 
 def make_warehouse(seed: int, ledgers: int) -> Warehouse:
