@@ -10,6 +10,7 @@ import pytest
 from fake_platform import Plain
 
 from kit import ROOT
+from memassay.suites.lifecycle import driving, sharing
 from memassay.suites.lifecycle.protocol import Protocol
 from memassay.suites.lifecycle.templates import DEFAULT_PROTOCOLS, generate
 from memassay.suites.lifecycle.warehouse import Warehouse, make_warehouse
@@ -25,6 +26,30 @@ def warehouse() -> Warehouse:
 @pytest.fixture(scope="session")
 def generated(warehouse: Warehouse) -> tuple[Protocol, ...]:
     return generate(warehouse)
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is waited for."""
+    monkeypatch.setattr(driving, "CAPTURE_SECONDS", 0.0)
+    monkeypatch.setattr(sharing, "SINK_SECONDS", 0.0)
+
+
+@pytest.fixture(scope="session")
+def paged(generated: tuple[Protocol, ...]) -> Protocol:
+    """Passed on through a page."""
+    return generated[0]
+
+
+@pytest.fixture(scope="session")
+def corrected(generated: tuple[Protocol, ...]) -> Protocol:
+    return generated[1]
+
+
+@pytest.fixture(scope="session")
+def described(generated: tuple[Protocol, ...]) -> Protocol:
+    """Passed on through the description of a dataset."""
+    return generated[3]
 
 
 @pytest.fixture(scope="session", autouse=True)

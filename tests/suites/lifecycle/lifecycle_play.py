@@ -18,6 +18,7 @@ from memassay.suites.lifecycle.driving import drive
 from memassay.suites.lifecycle.frozen import freeze
 from memassay.suites.lifecycle.grading import LifecycleJudge
 from memassay.suites.lifecycle.protocol import Protocol
+from memassay.suites.lifecycle.records import Attempt
 from memassay.suites.lifecycle.stages import CHOICES, plan
 from memassay.suites.lifecycle.warehouse import Warehouse, urn_of
 
@@ -170,12 +171,16 @@ def play(
     return env
 
 
+def answer_of(env: FakeEnv, status: Status = Status.OK) -> Answer:
+    """What an env holds, as the answer of its cell."""
+    return Answer(cell=env.cell, status=status, detail="", steps=tuple(env.steps), data="generated")
+
+
 def judged(
     protocol: Protocol, env: FakeEnv, choices: Collection[str] = tuple(CHOICES), status: Status = Status.OK
 ) -> Judgement:
     """The verdict on what an env holds, from its answer as it is written down."""
-    answer = Answer(cell=env.cell, status=status, detail="", steps=tuple(env.steps), data="generated")
-    answer = Answer.model_validate_json(answer.model_dump_json())
+    answer = Answer.model_validate_json(answer_of(env, status).model_dump_json())
     task = Task(
         id=protocol.id,
         suite="lifecycle",
@@ -187,3 +192,8 @@ def judged(
     )
     judge = LifecycleJudge(choices)
     return judge.judge(Cell(task, answer, None))
+
+
+def attempt(protocol: Protocol, env: FakeEnv, choices: Collection[str] = tuple(CHOICES)) -> Attempt:
+    """The graded attempt that an env holds."""
+    return Attempt.model_validate(judged(protocol, env, choices).labels["attempt"])

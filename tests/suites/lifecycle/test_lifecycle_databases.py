@@ -47,8 +47,14 @@ def test_what_is_written_reads_the_same(tmp_path: Path) -> None:
     tables.write(tmp_path / "w.sqlite")
     again = load_warehouse(tmp_path / "w.sqlite")
     assert again.digest == tables.digest and [one.rows for one in again.tables] == [one.rows for one in tables.tables]
-    with pytest.raises(EnvironmentProblem, match=r"The warehouse .*w.sqlite cannot be written"):
-        tables.write(tmp_path / "w.sqlite")
+    first = (tmp_path / "w.sqlite").read_bytes()
+    tables.write(tmp_path / "w.sqlite")
+    assert (tmp_path / "w.sqlite").read_bytes() == first
+    (tmp_path / "folder").mkdir()
+    for place in ("nowhere/w.sqlite", "folder"):
+        with pytest.raises(EnvironmentProblem, match=rf"The warehouse .*{place} cannot be written"):
+            tables.write(tmp_path / place)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "w.sqlite"], "nothing half-written is left"
 
 
 @pytest.mark.parametrize(
